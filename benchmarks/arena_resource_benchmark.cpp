@@ -4,15 +4,15 @@
 /// Reusable arenas for std::pmr: unsynchronized_arena_resource against the resources of the standard library, and
 /// against arenas that search for the arena of a block.
 ///
-///     map_rounds            100,000 insertions into a std::pmr::map, then clear(), ten times; over a new resource on
-///                           new and delete
+///     map_rounds            inserts 100,000 elements into a std::pmr::map and clears the map, ten times, over a new
+///                           resource on new and delete
 ///     hinted_map_rounds     map_rounds with end() as hint for each key
 ///     map_rounds_reserved   map_rounds over an existing buffer, from which the arenas are allocated beforehand
-///     deallocate_arenas     deallocates the blocks of ten arenas in a random order, the same for each side, while
-///                           other arenas are in use: only the lookup of a block's arena can depend on how many
+///     deallocate_arenas     deallocates the blocks of ten arenas, in a random order that is the same for each side.
+///                           Other arenas are in use: only the lookup of a block's arena can depend on their number
 ///
-/// Rows are <shape>/<side>/<n>, where n is the number of insertions or arenas. `per_block` is the time for an insertion
-/// and the removal of the element; in deallocate_arenas, for one deallocation.
+/// Rows are <shape>/<side>/<n>, where n is the number of insertions or arenas. `per_block` is the time to insert and
+/// remove an element; in deallocate_arenas, the time of one deallocation.
 ///
 /// Each map calls its resource through a pointer to std::pmr::memory_resource that the compiler cannot devirtualize.
 #include <memory_pool/arena_resource.hpp>
@@ -94,12 +94,12 @@ struct pmr_monotonic_buffer
     std::pmr::monotonic_buffer_resource resource;
 };
 
-// Maps, filled and cleared.
+// Rows that fill and clear maps.
 
-/// The size that the page of a known arena library uses in its examples; see competitors::sorted_vector_arena.
+/// The arena size in the examples of a known arena library; see competitors::sorted_vector_arena.
 constexpr std::size_t usual_arena_size = 10'000;
 constexpr int insertions = 100'000;
-/// Enough arenas for that many nodes of a map, and a fifth more.
+/// Enough arenas for `insertions` nodes of a map, plus a fifth.
 constexpr std::size_t arenas_for_map = std::size_t{insertions} * 48 / usual_arena_size;
 
 using int_map = std::pmr::map<int, int>;
@@ -110,7 +110,7 @@ void insert(int_map& map, int key)
     map.emplace(key, key);
 }
 
-/// Gives the map the position of the new key, so that the resource takes more of the time.
+/// Passes the position of the new key to the map, so that the resource takes a larger share of the time.
 void insert_last(int_map& map, int key)
 {
     map.emplace_hint(map.end(), key, key);
@@ -179,7 +179,7 @@ void map_rounds(benchmark::State& state)
            is_right && keeps_elements(Side(0, usual_arena_size, std::pmr::new_delete_resource())));
 }
 
-/// Memory that all rows share. The vector touches every page when it is constructed.
+/// Memory shared by all rows. The constructor of the vector touches every page.
 std::vector<std::byte>& buffer()
 {
     // A resource that never reuses memory needs this much for all rounds, plus one round for the alignment of arenas.
@@ -242,7 +242,7 @@ public:
     /// Effects: frees the blocks of the ten arenas.
     void empty() { deallocate_all(blocks_); }
 
-    /// Effects: allocates as many blocks again, which fills the same ten arenas.
+    /// Effects: allocates the same number of blocks again, which fills the same ten arenas.
     void fill()
     {
         for (void*& block : blocks_)

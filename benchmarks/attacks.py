@@ -92,7 +92,7 @@ def table(kinds, stopped):
 
 
 def scudo():
-    """Returns the path of the newest library, or None."""
+    """Returns the path of the newest library of Scudo, or None."""
     pattern = f"/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.scudo_standalone-{platform.machine()}.so"
     return max(glob.glob(pattern), default=None)
 

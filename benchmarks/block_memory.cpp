@@ -5,9 +5,9 @@
 //     block_memory SIDE [bytes=N] [mebibytes=N] [wait=MILLISECONDS] [seed=N]
 //
 // SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The program allocates blocks of `mebibytes`
-// in total, writes every word of them, frees them in random order, and then waits without a call. It prints the growth
-// of resident memory since before the first block, in kilobytes: with all blocks in use (live), at the peak, with all
-// blocks freed, and after the wait (idle). The pool still exists then.
+// in total, writes every word of them, frees them in random order, and then waits without calling the side. The pool
+// exists until the end. The program prints the growth of resident memory since before the first block, in kilobytes:
+// with all blocks in use (live), at the peak, with all blocks freed, and after the wait (idle).
 #include "np_alloc/resident.hpp"
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
@@ -96,7 +96,7 @@ workload::tally run(const settings& run_settings, resident_memory& measured)
     measured.freed = above(base, workload::resident_kilobytes());
     std::this_thread::sleep_for(std::chrono::milliseconds(run_settings.milliseconds));
     measured.idle = above(base, workload::resident_kilobytes());
-    // VmHWM may lag behind VmRSS: the peak is at least each value read above.
+    // VmHWM may lag behind VmRSS, so the peak is at least the largest value read above.
     measured.peak = std::max({above(base, workload::peak_kilobytes()), measured.live, measured.freed, measured.idle});
     return done;
 }

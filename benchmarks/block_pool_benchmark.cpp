@@ -31,7 +31,7 @@
 namespace {
 constexpr std::size_t block_size = 32;
 
-/// Returns: whether `count` blocks in use at the same time keep their contents, so do not overlap.
+/// Returns: whether `count` blocks in use at the same time keep their contents, and so do not overlap.
 template <class Side>
 bool holds_data(Side& side, std::size_t count)
 {
@@ -64,18 +64,18 @@ void pair(benchmark::State& state)
     Side side(1);
     for (auto _ : state) {
         void* block = side.allocate();
-        // As a constant, so that the compiler may keep the pointer in a register, as in a real program.
+        // A reference to const lets the compiler keep the pointer in a register, as in a real program.
         benchmark::DoNotOptimize(static_cast<void* const&>(block));
         side.deallocate(block);
     }
     finish(state, side, 1);
 }
 
-/// Room for `count` pointers. Each new object begins at another offset in its page.
+/// Room for `count` pointers. Each new object begins at a different offset in its page.
 ///
 /// 4K aliasing: a load stalls behind an earlier store if their addresses agree in the low twelve bits. At some offsets
-/// of the array, the loop takes nearly twice as long, and these offsets differ from side to side. Over several
-/// repetitions, each side meets them equally often.
+/// of the array, the loop takes nearly twice as long. These offsets differ from side to side. Over several repetitions,
+/// each side uses all offsets equally often.
 class pointer_array
 {
 public:
@@ -94,7 +94,7 @@ public:
 
 private:
     static constexpr std::size_t page = 4096 / sizeof(void*);
-    static constexpr std::size_t step = 41; // Pointers. Has no factor in common with a page.
+    static constexpr std::size_t step = 41; // In pointers; coprime to the size of a page.
 
     std::vector<void*> storage_;
     void** begin_;
@@ -196,8 +196,8 @@ bool add_rows()
     add_all<competitors::pmr_unsynchronized_pool<block_size>>("pmr_unsynchronized_pool");
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
     add_all<competitors::boost_pool<block_size>>("boost_pool");
-    // Deallocation is linear in free blocks here, except in reverse order: a tenth of a second for all 10,000. Two
-    // iterations are enough.
+    // Here, deallocation is linear in the number of free blocks, except in reverse order: all 10,000 blocks take a
+    // tenth of a second. Two iterations are enough.
     using linear = competitors::boost_object_pool<block_size>;
     add_all_but_bulk<linear>("boost_object_pool");
     add("bulk", "boost_object_pool", many<linear, same_order>)->Arg(in_bulk)->Iterations(2);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Memory overhead of a pool, in bytes beyond its blocks: 10,000 blocks of 32 bytes, in a pool with that initial
-/// capacity and in one that grew. Fails if the overhead of the first is more than an eighth.
+/// Memory overhead of a pool: the bytes that it holds beyond its 10,000 blocks of 32 bytes. Measures a pool with an
+/// initial capacity of 10,000 blocks, and a pool that grew. Fails if the overhead of the first pool is more than an
+/// eighth.
 #include <memory_pool/block_pool.hpp>
 
 #include <cstddef>

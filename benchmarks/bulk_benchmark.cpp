@@ -5,7 +5,7 @@
 ///
 ///     bulk_64    allocate all, then free all in the order of allocation
 ///
-/// Rows are <shape>/<pool>/<loop|bulk>. `per_block` is the time for a block. One thread uses each pool.
+/// Rows are <shape>/<pool>/<loop|bulk>. `per_block` is the time per block. Each pool is used by one thread.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>

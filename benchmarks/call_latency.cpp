@@ -9,9 +9,9 @@
 // allocation includes a write of one word to the block, because some sides touch the block themselves and others do
 // not.
 //
-// A cycle counter times each call where there is one. Results are in nanoseconds, minus the median time between two
+// Where available, a cycle counter times each call. Results are in nanoseconds, minus the median time between two
 // consecutive readings. `clock` is the time between two readings, without the subtraction: it shows interruptions that
-// no allocator has caused.
+// the allocators have not caused.
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
 

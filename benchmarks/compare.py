@@ -6,14 +6,14 @@
     compare.py [--build DIRECTORY] [--repetitions N] [--min-time SECONDS] [--filter REGEX] [--json FILE] [--check]
                [--mallocs NAME,NAME...] [--litter N ...]
 
-All rows of a program are repeated, in a new random order each time, so that other load on the machine affects all
-sides alike. The minimum of the repetitions is compared: other load can only add time, and on a shared core it adds
-much more to code that keeps the core busy than to code that waits. Medians are in brackets. Rows are named
+All rows of a program are repeated, in a new random order each time, so that other load on the machine affects all sides
+alike. The minimum of the repetitions is compared, because other load can only add time. On a shared core, other load
+adds much more to code that keeps the core busy than to code that waits. Medians are in brackets. Rows are named
 <shape>/<side>/<n>, where n is the number of blocks, threads or arenas.
 
-With --mallocs, the programs run under each malloc in turn. It is preloaded, and serves new/delete and the upstream
-allocations of pools. With --litter, each program starts on a heap on which blocks were allocated and
-most of them freed in random order. The goals apply to the malloc of the system on a fresh heap.
+With --mallocs, the programs run under each malloc in turn. The malloc is preloaded, and serves new/delete and the
+upstream allocations of pools. With --litter, each program starts on a heap on which blocks were allocated and most of
+them freed in random order. The goals apply to the malloc of the system on a fresh heap.
 """
 import argparse
 import collections
@@ -54,13 +54,13 @@ MOST_NANOSECONDS = {("sequential_allocation", "object_pool"): 2.0, ("sequential_
                     ("pair", "atomic_intrusive_pool"): 8.0}
 # Independence of n: the maximum ratio of the time at the largest n to the time at the smallest.
 CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchronized_arena_resource"): 1.5}
-# Faster than every side of other libraries, in every row with ...
+# Must be faster than every side of other libraries, in every row with ...
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
         "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame",
         "handle_pool", "handle_pool_bulk", "concurrent_handle_pool", "concurrent_handle_pool_bulk", "visited")
-# ... except these, which it may only match: (maximum ratio, minimum number of blocks of a row).
+# ... except these, whose times they may only match: (maximum ratio, minimum number of blocks of a row).
 LEVEL = {"plf_colony": (1.15, 1000)}
 # Lower bounds: the cost of a row without a pool, or with objects that move. Shown, but not competitors.
 NO_POOL = ("bare_array", "one_frame", "slot_map")
@@ -72,10 +72,10 @@ AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource",
          "structures_benchmark": "object_pool", "iteration_benchmark": "object_pool",
          "pooled_frame_benchmark": "pooled_frame", "handle_pool_benchmark": "handle_pool"}
-# Omitted if they are not built, as Boost, plf_colony.h or coroutines are missing:
+# Omitted if they are not built, because Boost, plf_colony.h or coroutines are missing:
 OPTIONAL = ("intrusive_pool_benchmark", "iteration_benchmark", "pooled_frame_benchmark")
-# A factor for --min-time by program. The system preempts threads for some milliseconds at a time. In a repetition that
-# is not much longer, threads may run one after the other without contention, and sharing would seem to be free.
+# A factor for --min-time by program. The system preempts threads for several milliseconds at a time. In a repetition
+# that is not much longer, threads may run one after the other without contention, and sharing would seem to be free.
 LONGER = {"concurrent_block_pool_benchmark": 4}
 
 FIRST_SIDES = ("new_delete",) + OURS

@@ -8,7 +8,7 @@
 ///     deallocate(block)   <- a block
 ///
 /// Boost and foonathan/memory are included if CMake found them. The size is a template argument, so that each side can
-/// specialize for it as it would in user code. The wrappers are always inlined, so the measured cost is the cost of
+/// specialize for it, as in user code. The wrappers are always inlined, so the measured cost is the cost of
 /// calling the pool directly.
 #pragma once
 
@@ -99,7 +99,7 @@ private:
     boost::pool<> pool_;
 };
 
-/// Keeps its free list in address order. Deallocation searches the list, so it is linear in free blocks.
+/// Keeps its free list in address order. Deallocation searches the list, which is linear in the number of free blocks.
 template <std::size_t Size>
 class boost_object_pool
 {

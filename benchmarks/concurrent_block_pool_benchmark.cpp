@@ -14,15 +14,15 @@
 ///
 ///     time from the start of the first thread to the end of the last * min(threads, cores) / blocks of all threads
 ///
-/// It is constant over the number of threads as long as threads do not contend. An increase is the price of sharing:
-/// twice the time on two cores means that two threads do no more work than one. With more threads than cores, waiting
-/// for a core does not count, but waiting for a lock that a preempted thread holds does.
+/// The time is constant over the number of threads as long as threads do not contend. An increase is the price of
+/// sharing: twice the time on two cores means that two threads do no more work than one. With more threads than cores,
+/// waiting for a core does not count, but waiting for a lock that a preempted thread holds does.
 ///
 /// Thread i is pinned to core i, modulo the number of cores (see thread_team.hpp), so a block that is handed over
 /// changes cores.
 ///
-/// glibc's malloc takes shortcuts in a process that never had a second thread. So one is started and joined before
-/// anything is measured, for all sides alike, and every row runs in new threads, even one with a single thread.
+/// glibc's malloc takes shortcuts in a process that never had a second thread. The program therefore starts and joins a
+/// thread before it measures any side. Every row runs in new threads, even a row with a single thread.
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include "competitors.hpp"
@@ -127,7 +127,7 @@ public:
         Side& side = side_; // Stays in a register despite possible aliasing.
         for (; iterations != 0; --iterations) {
             void* block = take(side);
-            // As a constant, so that the compiler may keep the pointer in a register, as in a real program.
+            // A reference to const lets the compiler keep the pointer in a register, as in a real program.
             benchmark::DoNotOptimize(static_cast<void* const&>(block));
             side.deallocate(block);
         }
@@ -161,9 +161,9 @@ public:
 
 private:
     static constexpr std::size_t page = 4096 / sizeof(void*);
-    static constexpr std::size_t step = 41; // Pointers. Has no factor in common with a page.
+    static constexpr std::size_t step = 41; // In pointers; coprime to the size of a page.
 
-    /// The array begins at another offset in its page each time: see block_pool_benchmark.cpp.
+    /// Each array begins at a different offset in its page: see block_pool_benchmark.cpp.
     static std::size_t next_place()
     {
         static std::size_t placement = 0;
@@ -190,7 +190,7 @@ void many(benchmark::State& state)
 
 // Threads that free the blocks of other threads.
 
-/// A queue of batches of blocks, from one thread to one other. Batches are filled and emptied in place, so the cost per
+/// A queue of batches of blocks, from one thread to another. Batches are filled and emptied in place, so the cost per
 /// block is little more than a write and a read of its address.
 class batch_queue
 {
@@ -341,7 +341,7 @@ bool add_rows()
     add_all<competitors::new_delete<block_size>>("new_delete");
     add_all<competitors::concurrent_block_pool<block_size>>("concurrent_block_pool");
     add_all<competitors::counting_concurrent_block_pool<block_size>>("counting_concurrent_block_pool");
-    add("pair", "block_pool", pair<competitors::block_pool<block_size>>, {1}); // For the cost of sharing in one thread.
+    add("pair", "block_pool", pair<competitors::block_pool<block_size>>, {1}); // Shows the cost of sharing.
     add_all<competitors::locked_block_pool<block_size>>("locked_block_pool");
     add_all<competitors::pmr_synchronized_pool<block_size>>("pmr_synchronized_pool");
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)

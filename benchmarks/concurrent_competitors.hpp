@@ -134,7 +134,7 @@ private:
 #endif
 
 #if defined(MEMORY_POOL_BENCHMARK_MIMALLOC)
-/// Returns: the function of that name in mimalloc, nullptr if mimalloc cannot be loaded.
+/// Returns: the function of that name in mimalloc; nullptr if mimalloc cannot be loaded.
 ///
 /// mimalloc is loaded at run time because linking it would replace `new` and malloc as well, and new_delete would
 /// measure mimalloc. RTLD_LOCAL keeps the symbols separate. A call goes through a pointer, as for any shared library.

@@ -13,7 +13,7 @@
 ///                     random string
 ///
 /// A job takes an allocator, and returns a number that shows whether every element had the expected value. `operations`
-/// is the number of elements that it creates and destroys.
+/// is the number of elements that the job creates and destroys.
 #pragma once
 
 #include <cstddef>
@@ -155,7 +155,7 @@ inline const std::vector<std::size_t>& string_lengths()
         std::mt19937 random(2027);
         std::vector<std::size_t> made(operations);
         for (std::size_t& length : made) {
-            // Half are from 16 to 31, a quarter from 32 to 63, and so on.
+            // Half of the lengths are from 16 to 31, a quarter are from 32 to 63, and so on.
             std::size_t shortest = 16;
             while (shortest != 1024 && random() % 2 == 0)
                 shortest *= 2;

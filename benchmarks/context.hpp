@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Adds the compiler and the versions of the libraries to the context of every report of a benchmark program.
+/// Adds the compiler and the library versions to the context of every report of a benchmark program.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -26,7 +26,7 @@ inline std::string version(int major, int minor, int patch)
     return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
 }
 
-/// Returns: true, so that it can initialise a variable before `main` of Google Benchmark.
+/// Returns: true, so that the call can initialise a variable before `main` of Google Benchmark.
 inline bool add()
 {
 #if defined(__clang__)

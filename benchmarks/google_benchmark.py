@@ -24,8 +24,8 @@ class Failure(SystemExit):
 def run(path, repetitions, min_time, rows, environment=None, timeout=None):
     """Repeats the rows that match the regular expression, all of them in random order.
 
-    The environment is that of this process, with these variables as well.
-    Returns the report; or None if no row matches. Raises Failure, also after `timeout` seconds."""
+    Adds the variables in `environment` to the environment of this process.
+    Returns the report, or None if no row matches. Raises Failure, also after `timeout` seconds."""
     command = [path, "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
                f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_time}",
                f"--benchmark_filter={rows}"]

@@ -9,9 +9,9 @@
 ///     batch     create 64 objects and destroy them in that order, with n others alive
 ///     iterate   read n live objects, in the order of the pool
 ///
-/// A row is named <shape>/<side>/<n>; `per_block` is the time of one object. `slot_map` is a slot map as it is usually
-/// written, a std::vector of { generation, next free, value }. Its objects move when it grows, so pointers to them do
-/// not stay valid. `handle_pool_bulk` and the like use the bulk functions.
+/// A row is named <shape>/<side>/<n>; `per_block` is the time per object. `slot_map` is a typical slot map: a
+/// std::vector of { generation, next free, value }. Its objects move when the vector grows, which invalidates pointers
+/// to them. Sides such as `handle_pool_bulk` use the bulk functions.
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 
@@ -36,7 +36,7 @@ struct particle
     std::array<double, 5> state{};
 };
 
-// The sides: create(id), destroy(handle), get(handle) -> particle* or nullptr, sum of all ids.
+// The sides: create(id), destroy(handle), get(handle) -> particle* or nullptr, and the sum of all ids.
 
 template <class Pool>
 class pool_side

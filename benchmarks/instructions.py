@@ -5,8 +5,9 @@
 
     instructions.py [PROGRAM]
 
-PROGRAM is pair_instructions; the default is the one of the preset `release`. The count is the difference between two
-numbers of pairs, so that program start and exit cancel out. The instructions of the empty loop are subtracted.
+PROGRAM is pair_instructions; the default is the program built by the preset `release`. The count is the difference
+between two numbers of pairs, so that program start and exit cancel out. The instructions of the empty loop are
+subtracted.
 """
 import os
 import re

@@ -5,8 +5,8 @@
 ///
 ///     pair    one object created and released
 ///
-/// Rows are <shape>/<side>. `per_block` is the time for an object. The object is trivial, so that only the cost of the
-/// pool is measured; `block_pool` is the bare block, without an object.
+/// Rows are <shape>/<side>. `per_block` is the time per object. The object is trivial, so that only the cost of the
+/// pool is measured. `block_pool` allocates only a block, without an object.
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/recycling_pool.hpp>
 

@@ -5,7 +5,7 @@
 /// releases one.
 ///
 ///     side()      a pool, or an alternative without one
-///     make()      -> a smart pointer to a derivative of `record`, which returns the object when it is destroyed
+///     make()      -> a smart pointer to an object derived from `record`; its destructor returns the object
 ///
 /// The wrappers are always inlined, as in competitors.hpp.
 #pragma once
@@ -28,7 +28,7 @@
 #endif
 
 namespace item_rows {
-/// The payload of an object: 24 bytes, which are not written, so that only the cost of the pool is measured.
+/// The payload of an object: 24 uninitialised bytes, so that only the cost of the pool is measured.
 struct record
 {
     record() noexcept {} // NOLINT(modernize-use-equals-default): {} would write zeros.
@@ -56,7 +56,8 @@ MEMORY_POOL_NOINLINE bool holds_data(Side& side, std::size_t count)
 }
 
 /// Effects: makes the compiler assume that `object` is used. benchmark::DoNotOptimize would also clobber memory, which
-///   forces the pointer to the object into memory: that costs more than the pool, and real programs do not pay it.
+///   forces the pointer to the object into memory. That store costs more than the pool, and real programs do not need
+///   it.
 MEMORY_POOL_ALWAYS_INLINE void see(const record* object)
 {
 #if MEMORY_POOL_GNU_BUILTINS

@@ -8,10 +8,10 @@
 ///     erase           visits all elements, and erases a random half of them, by iterator
 ///     iterate_<p>     visits all elements, after a random p per cent were erased
 ///     low, medium, high_modification
-///                     visits all elements, erases a random 0.1, 1 or 10 per cent of them, and inserts as many
+///                     visits all elements, erases a random 0.1, 1 or 10 per cent of them, and inserts the same number
 ///
-/// Rows are <scenario>_<type>/<side>/<n>. `per_block` is the time per element: of the n elements, or of the visited
-/// ones in scenarios that visit.
+/// Rows are <scenario>_<type>/<side>/<n>. `per_block` is the time per visited element; in scenarios without visits, the
+/// time for each of the n elements.
 #include <memory_pool/object_pool.hpp>
 
 #include "context.hpp"

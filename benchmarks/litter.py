@@ -63,7 +63,7 @@ def require_library(directory):
 
 
 def environment(arguments, report):
-    """Returns the environment that litters the heap of a process, which writes the cost to the report."""
+    """Returns the environment variables that litter the heap of a process. The process writes the cost to `report`."""
     wanted = (arguments.litter, *arguments.litter_sizes, arguments.litter_kept, arguments.litter_seed)
     return {"LITTER": " ".join(map(str, wanted)), "LITTER_REPORT": report}
 

@@ -7,13 +7,13 @@
     make_report.py --from FILE [--output DIRECTORY] [--reduced DIRECTORY [--update-readme]]
 
 A quick run takes less than ten minutes on two cores. With --full, there are more repetitions, and all programs, cells
-and mallocs: about 40 minutes. A run that fails or is wrong is shown as `failed` or `wrong`, never as a figure. The
-report continues, and the exit status is 1. Ctrl-C leaves a report that is marked as partial, and the exit
-status is 130.
+and mallocs: about 40 minutes. A run that fails or gives wrong results is shown as `failed` or `wrong`, never as a
+figure. The report then continues, and the exit status is 1. Ctrl-C leaves a report that is marked as partial, and the
+exit status is 130.
 
 With --from, the page is rebuilt from a report.json, and nothing runs. --reduced also writes the small copy that is
 committed in docs/benchmarks, and shows which lines of README.md and docs/index.md have to change; --update-readme
-changes those of the README between its comments.
+changes the lines of the README between its marker comments.
 """
 import argparse
 import json
@@ -102,7 +102,7 @@ def parse_arguments(argv):
         parser.error(f"--from runs nothing: leave out {', '.join('--' + mode for mode in MODES)}")
     if arguments.update_readme and not arguments.reduced:
         parser.error("--update-readme needs --reduced DIRECTORY")
-    if arguments.build is None:  # Not a default, which would have to exist even with --from.
+    if arguments.build is None:  # Not an argparse default: it would have to exist even with --from.
         arguments.build = os.path.join(mallocs.ROOT, "build", "release", "benchmarks")
     if arguments.output is None:
         arguments.output = default_output(arguments.source)

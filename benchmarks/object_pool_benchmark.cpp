@@ -139,8 +139,8 @@ private:
     Blocks blocks_;
 };
 
-/// No pool: the objects are adjacent in one chunk of memory, in the order of their creation. This is the cost of the
-/// constructors and of the memory, a lower bound for any pool.
+/// No pool: the objects are adjacent in one chunk of memory, in the order of their creation. The time is the cost of
+/// the constructors and of the memory, a lower bound for any pool.
 class bare_array
 {
 public:
@@ -214,7 +214,7 @@ bool add_rows()
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
     add_all<in_blocks_of<competitors::boost_pool<sizeof(particle)>>>("boost_pool");
     add_pool_shapes<boost_object_pool>("boost_object_pool");
-    // Destroying an object is linear in free blocks here; with more objects it takes too long.
+    // Here, destroying an object is linear in the number of free blocks: more objects would take too long.
     add_object_shapes<boost_object_pool>("boost_object_pool", 512);
 #endif
 #if defined(MEMORY_POOL_BENCHMARK_FOONATHAN)

@@ -3,7 +3,7 @@
 /// \file
 /// The cost of creating and destroying a pool for n objects, and n objects in it, step by step.
 ///
-///     creation                  create a pool with room for n objects, and the first object, as some pools are lazy
+///     creation                  create a pool with room for n objects, and its first object, because pools may be lazy
 ///     destruction               destroy such a pool, without live objects
 ///     sequential_allocation     create n objects, in a pool where n were destroyed in the order of their creation
 ///     random_allocation         ... in a random order, which is the same for every side
@@ -13,8 +13,8 @@
 ///     Side::value_type, side(capacity), make() -> value_type*, destroy(value_type*)
 ///     is_new(object), mark(object, number), is_marked(object, number): found by argument-dependent lookup
 ///
-/// The time is the time for one pool. Only the step that the row is named after is timed, for several small pools at
-/// once. `per_block` is the time divided by n if n objects are created or destroyed. Rows need manual time.
+/// Times are per pool. Only the step in the name of the row is timed, for several small pools at once. If the step
+/// creates or destroys n objects, `per_block` is the time divided by n. Rows need manual time.
 #pragma once
 
 #include "timed_step.hpp"

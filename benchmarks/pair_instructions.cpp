@@ -94,7 +94,7 @@ private:
     std::array<std::unique_ptr<memory_pool::concurrent_block_pool>, 66> pools_;
 };
 
-/// A profiled pool, whose blocks are not sampled: the default of one sample per 512 KiB skips nearly all of them.
+/// A profiled pool. It samples almost none of its blocks, because the default is one sample per 512 KiB.
 template <template <class> class Pool>
 class unsampled : public competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>
 {

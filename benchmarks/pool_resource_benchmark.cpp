@@ -10,8 +10,8 @@
 /// Rows are <shape>/<side>. `per_block` is the time to create and destroy an element. The resource is created before
 /// the first container, and has all the memory it needs.
 ///
-/// All but resource_allocator call their resource through a pointer to std::pmr::memory_resource that the compiler
-/// cannot devirtualize.
+/// All sides but resource_allocator call their resource through a pointer to std::pmr::memory_resource that the
+/// compiler cannot devirtualize.
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>

@@ -5,15 +5,15 @@
 ///
 ///     frame_pair          one frame of 136 bytes, by operator new and delete of the promise
 ///     frame_churn         100 frames, freed in order
-///     coroutine           creates a generator, resumes it once, and destroys it; `frame_bytes` is the size of its
-///                         frame; one_frame is the time of everything but the allocator
+///     coroutine           creates a generator, resumes it once, and destroys it. `frame_bytes` is the size of its
+///                         frame. The time of one_frame is the cost of everything but the allocator
 ///     coroutine_churn     100 generators, each resumed once, and destroyed in order
 ///
 /// Rows are <shape>/<side>, and `per_block` is the time for one frame. The function that creates the coroutines is not
-/// inlined, so that no compiler elides their frames. All rows start with the memory that they need.
+/// inlined, so that no compiler elides their frames. Each side has the memory that it needs before its row starts.
 ///
-/// glibc's malloc takes shortcuts in a process that never had a second thread, so one is started and joined before the
-/// measurements.
+/// glibc's malloc takes shortcuts in a process that never had a second thread, so the program starts and joins one
+/// before the measurements.
 #include <memory_pool/pooled_frame.hpp>
 
 #include "context.hpp"
@@ -45,7 +45,7 @@ struct nothing
 {
 };
 
-/// A lower bound for any allocator: one frame for each thread, which must not need a second one.
+/// A lower bound for any allocator: one frame for each thread, which must not need a second frame.
 struct one_frame
 {
     static void* operator new(std::size_t bytes)

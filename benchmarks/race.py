@@ -7,12 +7,12 @@
             [--set NAME:VARIABLE=VALUE]... [--json FILE]
     race.py [...] [--checked REGEX] -- COMMAND [ARGUMENT...]
 
-The rows are the workloads in benchmarks/np_alloc and well-known programs, or the one command. Each malloc is a
+The rows are the workloads in benchmarks/np_alloc and well-known programs, or only the given command. Each malloc is a
 preloaded library; for glibc, none is preloaded.
-In each row, the mallocs take turns, in an order rotated by one in each round. An unmeasured trial comes first: in it,
-the dynamic linker must report that malloc, in every process of the command, is bound to that library.
+In each row, the mallocs take turns, in an order rotated by one in each round. An unmeasured trial comes first. In the
+trial, the dynamic linker must report, for every process of the command, that malloc is bound to the preloaded library.
 Before each run, memory is touched and released (--warm), so that the host of a virtual machine provides it to all
-alike.
+mallocs alike.
 With --add and --set, a library can race itself with other settings:
 
     race.py --mallocs np_alloc --add plain=build/release/src/np_alloc/libnp_malloc.so --set plain:NP_HUGE_PAGES=0
@@ -24,8 +24,8 @@ The results are medians over the rounds, divided by the least median of the row;
 minima. On a busy machine, CPU time is more meaningful than wall time.
 
 With --litter, each program starts on a littered heap: before its main, blocks are allocated, and most are freed in
-random order. That time is subtracted, and `peak memory` is measured after it, including the kept blocks. Only
-the heap of the process of the command is littered, not the heaps of its child processes.
+random order. The time of the littering is subtracted. `peak memory` is measured after the littering, and includes the
+kept blocks. Only the heap of the process of the command is littered, not the heaps of its child processes.
 
 `peak memory` is the peak resident memory of the process or of any one of its children. Figures that a workload reports
 follow unchanged.
@@ -260,7 +260,7 @@ def checked_part(checked, output):
 
 
 def run_row(row, libraries, arguments, is_tried=False):
-    """Returns {malloc: Entry}. A row that has had its trials before has no further ones."""
+    """Returns {malloc: Entry}. If `is_tried`, omits the trials, because the row had them before."""
     entries = {name: Entry() for name in libraries}
     expected = None
 

@@ -102,17 +102,17 @@ def compiler():
 
 
 def programs():
-    """Returns {row: Row}. Each command must work in its own process, not in children, as only that heap is littered."""
+    """Returns {row: Row}. Each command must work in its own process, because the heaps of children are not littered."""
     commands = {
         "compiler": compiler(),
         "sqlite": ["sqlite3", ":memory:", SQL],
         "python": [sys.executable, "-c", PYTHON],
         "perl": ["perl", "-e", PERL],
         "cmake": ["cmake", "--help-full"],
-        # Zeroed buffers: those of up to 64 bytes are on the heap of node itself, the others in blocks of calloc.
+        # Zeroed buffers: node allocates those of up to 64 bytes on its own heap, and larger ones with calloc.
         "node": ["node", "-e", NODE],
     }
-    # PYTHONMALLOC: without Python's own allocator.
+    # PYTHONMALLOC: disables Python's own allocator.
     environments = {"python": {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}}
     return {row: Row(command, EVERYTHING, environments.get(row, {})) for row, command in commands.items()}
 

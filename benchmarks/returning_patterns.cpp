@@ -8,8 +8,8 @@
 ///                   same in every run; releases the remaining objects at the end. This fragments a heap
 ///
 ///     returning_patterns                              lists patterns and sides
-///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one, with a pool that grows by STEP objects; 0: by the
-///                                                     default of the pool
+///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one side, with a pool that grows by STEP objects; if
+///                                                     STEP is 0, by the default of the pool
 ///
 /// Prints `<state> <nanoseconds per object> <page faults per object>` for each round. The states are
 ///
@@ -45,7 +45,7 @@
 #include <vector>
 
 namespace {
-/// An object of some 1 KiB. The processing does not touch most of it.
+/// An object of about 1 KiB. The processing does not touch most of it.
 class large
 {
 public:
@@ -64,7 +64,7 @@ public:
         return samples_[number_ % samples_.size()] + state_;
     }
 
-    /// Returns: whether the object was processed with this number last.
+    /// Returns: whether the object was last processed with this number.
     bool is(std::uint32_t number) const
     {
         // The text is never written.
@@ -107,8 +107,8 @@ public:
     }
 };
 
-/// No pool: adjacent objects in chunks of 1 MiB, constructed at first use, and a stack of free objects. This is the
-/// cost of the memory and the constructors alone, a lower bound.
+/// No pool: adjacent objects in chunks of 1 MiB, constructed at first use, and a stack of free objects. The time is the
+/// cost of the memory and the constructors alone: a lower bound.
 class bare_array
 {
     struct item : large
@@ -354,7 +354,7 @@ bool measure(const plan& to_follow, std::size_t step)
         if (round != 0)
             watch.print("reused", items);
     }
-    // The processing gives the number, and that it is the first.
+    // process() returns `number` + 1, because each object is processed once.
     const std::uint64_t once = std::uint64_t{items} * (items - 1) / 2 + items;
     return sum == once * (3 * rounds + 2) && side_under_test.holds_data(side);
 }

@@ -6,10 +6,10 @@
     returning_patterns.py [--program PROGRAM] [--repetitions N] [--items N] [--steps N,N...] [--mallocs NAME,NAME...]
                           [--csv FILE] [--plots DIRECTORY] [--check]
 
-Each measurement is a separate process, and the sides have a new random order in each repetition. The results are the
-minima of all rounds of all repetitions, in nanoseconds per object; in brackets, the savings over plain malloc.
-A step of 0 is the default of the pool. For the states, see returning_patterns.cpp; `faults` are page faults per object
-in state `new`.
+Each measurement runs in a separate process, and the sides have a new random order in each repetition. The results are
+the minima of all rounds of all repetitions, in nanoseconds per object; in brackets, the savings over plain malloc. A
+step of 0 is the default of the pool. For the states, see returning_patterns.cpp; `faults` are page faults per object in
+state `new`.
 """
 import argparse
 import collections
@@ -139,7 +139,7 @@ def best(least, malloc, pattern, side, state):
 
 
 def missed_goals(least):
-    """Prints the best of each, and yields missed goals."""
+    """Prints the best step of each side, and yields missed goals."""
     print("best step of each, ns".ljust(34) + "".join(side.rjust(17) for side in COLOURS) + "saved".rjust(9) +
           "goal".rjust(6) + f" x {OLD}")
     for malloc, pattern in groups(least):

@@ -9,7 +9,7 @@
 ///     by_threads   each of n threads allocates 100 blocks of 64 bytes from one shared pool, and frees them
 ///
 /// A row is named <shape>/<side>/<n>. A word is written to each block. `per_block` is the time to allocate and free a
-/// block; with threads it is core time, as in concurrent_block_pool_benchmark.cpp. A warm-up round precedes the
+/// block; with threads, it is core time, as in concurrent_block_pool_benchmark.cpp. A warm-up round precedes the
 /// measured ones.
 #include "context.hpp"
 #include "sized_sides.hpp"

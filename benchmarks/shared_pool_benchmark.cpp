@@ -5,7 +5,7 @@
 ///
 ///     shared    one object created and released
 ///
-/// Rows are <shape>/<side>. `per_block` is the time for an object. The program is single-threaded, so the reference
+/// Rows are <shape>/<side>. `per_block` is the time per object. The program is single-threaded, so the reference
 /// counts of libstdc++ use no atomic instructions, on all sides alike.
 #include <memory_pool/shared_pool.hpp>
 

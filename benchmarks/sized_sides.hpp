@@ -4,7 +4,7 @@
 /// Pools and arenas behind one interface, for blocks whose size is chosen at run time. The programs of the benchmark
 /// report use them.
 ///
-///     side(bytes)         for blocks of that many bytes; starts empty, and allocates its memory with new and delete
+///     side(bytes)         for blocks of `bytes` bytes; starts empty, and allocates its memory with new and delete
 ///     allocate()          -> a block
 ///     deallocate(block)   <- a block
 ///

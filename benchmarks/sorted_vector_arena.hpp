@@ -8,8 +8,8 @@
 ///     free     [ b | ... ]           arenas without blocks in use
 ///     current  c                     the arena that blocks are allocated from
 ///
-/// It is as fast as that design allows: the search is over contiguous addresses, and nothing is checked. A block larger
-/// than an arena throws bad_alloc.
+/// It is as fast as that design allows: the search is over contiguous addresses, and no misuse is detected. Allocating
+/// a block larger than an arena throws bad_alloc.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Containers in several threads over one synchronized_pool_resource, over one std::pmr class of that name, and over
-/// new and delete. Each thread has its own container.
+/// Containers in several threads over one synchronized_pool_resource, over one std::pmr resource of the same name, and
+/// over new and delete. Each thread has its own container.
 ///
 ///     list_in_threads, map_in_threads, unordered_map_in_threads, strings_in_threads
 ///                           the jobs in container_jobs.hpp, in each thread
@@ -11,8 +11,8 @@
 /// sleeps on a lock costs nothing: see thread_team.hpp. The resource is created before the first container, and has all
 /// the memory it needs.
 ///
-/// glibc's malloc takes shortcuts in a process that never had a second thread, so one is started and joined before the
-/// measurements.
+/// glibc's malloc takes shortcuts in a process that never had a second thread, so the program starts and joins one
+/// before the measurements.
 #include <memory_pool/pool_resource.hpp>
 
 #include "container_jobs.hpp"

@@ -110,7 +110,7 @@ public:
             thread.join();
     }
 
-    /// Effects: waits until every thread has called this, then times `work()`.
+    /// Effects: waits until every thread has called this function, then times `work()`.
     /// Preconditions: each part calls this once in a run.
     template <class Work>
     void time(std::size_t number, Work&& work)
@@ -185,7 +185,7 @@ inline std::size_t threads_of(const benchmark::State& state)
 template <class Prepare, class Work>
 void measure(benchmark::State& state, team& team, Prepare&& prepare, Work&& work)
 {
-    // One batch of all iterations, so that nothing runs between them.
+    // One batch of all iterations, so that no other code runs between them.
     while (state.KeepRunningBatch(state.max_iterations)) {
         team.run([&](std::size_t number) {
             prepare(number);

@@ -13,12 +13,12 @@
 ///     | new_block_pt()    | yes        | an object, default-initialised, so not zeroed   | destroyed                 |
 ///     | new_block_pt()    | no         | no object: storage to assign to or construct in | nothing                   |
 ///
-/// To storage without an object, assign only if T is trivially copyable. Otherwise construct objects there by placement
+/// Assign to storage without an object only if T is trivially copyable. Otherwise construct objects there by placement
 /// new, and destroy them before delete_block_pt or clear.
 ///
 /// Differences from the original:
-/// - Objects are destroyed as in the table, also when the pool is cleared or destroyed.
-/// - Creating a pool is O(1). If T is not trivially destructible, it is linear, and takes one byte per object.
+/// - Objects are destroyed as in the table, including when the pool is cleared or destroyed.
+/// - Creating a pool is O(1). If T is not trivially destructible, creation is linear and takes one byte per object.
 ///   Never-used blocks are allocated in address order.
 /// - Over-aligned types are aligned.
 /// - A pool cannot be copied or moved.
@@ -63,8 +63,8 @@
 #include <utility>
 #include <vector>
 
-/// The maximum size of a pool, in objects. To change it, define it before the first inclusion, with the same value in
-/// all translation units.
+/// The maximum size of a pool, in objects. To change the maximum, define this macro before the first inclusion, with
+/// the same value in all translation units.
 #ifndef MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 1000
 #endif
@@ -90,8 +90,8 @@ public:
     /// Throws: as `setup`.
     BlockTracker(const SizeT& num_blocks) { setup(num_blocks); }
 
-    /// Effects: replaces the content by the indices of `num_blocks` blocks; 0 is popped first.
-    /// Throws: std::bad_alloc, std::length_error. The stack is unchanged then.
+    /// Effects: replaces the content with the indices of `num_blocks` blocks; 0 is popped first.
+    /// Throws: std::bad_alloc, std::length_error. The stack is then unchanged.
     /// Complexity: linear in `num_blocks`.
     void setup(const SizeT& num_blocks)
     {
@@ -109,7 +109,7 @@ public:
     SizeT size() const noexcept { return free_.size(); }
 
     /// Effects: pushes an index.
-    /// Throws: std::bad_alloc. The stack is unchanged then.
+    /// Throws: std::bad_alloc. The stack is then unchanged.
     void push(const SizeT& index) { free_.push_back(index); }
 
     /// Effects: pops the index pushed last.
@@ -235,9 +235,9 @@ public:
     ~MemoryPool() { clear(); }
 
     /// Effects: clears the pool and makes room for `num_blocks` objects.
-    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`; std::invalid_argument if called by a
-    ///   constructor or destructor of an object in the pool. In both cases the pool is unchanged. std::bad_alloc if out
-    ///   of memory; the pool is cleared then.
+    /// Throws: std::bad_alloc if `num_blocks` is more than `g_MaxNumberOfObjectsInPool`; std::invalid_argument if
+    ///   called by a constructor or destructor of an object in the pool. In both cases the pool is unchanged.
+    ///   std::bad_alloc if out of memory; the pool is then cleared.
     /// Complexity: O(1) plus `clear`; linear in `num_blocks` if T is not trivially destructible.
     void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
     {
@@ -251,9 +251,9 @@ public:
         make_blocks(count);
     }
 
-    /// Effects: destroys all objects and frees the memory. If a constructor or destructor of an object calls it, it is
-    ///   deferred until all of these have returned. Destructors may use the pool meanwhile. Deletions nested more than
-    ///   500 deep are deferred, too.
+    /// Effects: destroys all objects and frees the memory. If a constructor or destructor of an object calls `clear`,
+    ///   clearing is deferred until all constructors and destructors have returned. Destructors may use the pool during
+    ///   `clear`. Deletions nested more than 500 deep are deferred, too.
     /// Complexity: linear in blocks that have ever been in use; O(1) if T is trivially destructible.
     void clear() noexcept
     {
@@ -269,8 +269,8 @@ public:
     /// Effects: allocates the most recently freed block, and default-initialises an object in it if T has a default
     ///   constructor.
     /// Returns: the block; nullptr if the constructor cleared the pool.
-    /// Throws: std::out_of_range if `size()` blocks are in use; exceptions from the constructor. The pool is unchanged
-    ///   then.
+    /// Throws: std::out_of_range if `size()` blocks are in use; exceptions from the constructor. The pool is then
+    ///   unchanged.
     /// Complexity: O(1) plus the constructor.
     T* new_block_pt()
     {
@@ -352,7 +352,7 @@ private:
             blocks_.state(block) = state;
     }
 
-    /// Calls `make` to construct an object in the block. A nontrivial constructor may use the pool meanwhile.
+    /// Calls `make` to construct an object in the block. A nontrivial constructor may use the pool during the call.
     template <bool IsTrivial, class Make>
     T* construct(void* block, Make&& make)
     {
@@ -402,7 +402,7 @@ private:
         blocks_.put(block);
     }
 
-    /// Destroys objects until none is left, as destructors may construct new objects.
+    /// Destroys objects until none is left, because destructors may construct new objects.
     void end_objects() noexcept
     {
         if (blocks_.size() == 0)
@@ -422,7 +422,7 @@ private:
         --at_work_;
     }
 
-    /// Ends a constructor or destructor. Clears the pool if that was requested meanwhile.
+    /// Ends a constructor or destructor. Clears the pool if clearing was requested in the meantime.
     /// Returns: false if the pool was cleared or will be.
     bool end_work() noexcept
     {

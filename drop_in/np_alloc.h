@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The interface of the original np_alloc library over the np_alloc of this library, also for C++14 programs.
+// The interface of the original np_alloc library over the np_alloc of this library. Supports C++14 programs, too.
 //
 //     void* np_alloc(size_t bytes);
 //     void* np_alloc(size_t bytes, const char file[], int line);
@@ -26,7 +26,7 @@
 //   `using namespace np` and `using namespace std`. Two names remain ambiguous: `byte` (std::byte in C++17), and
 //   `aligned_alloc` if the C library has it. Write `np::byte` and `np::aligned_alloc`.
 // - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and are defined for 0.
-// - `np::aligned_alloc` takes the size first, like _aligned_malloc. np_free may also free its blocks.
+// - `np::aligned_alloc` takes the size first, like _aligned_malloc. np_free may free these blocks, too.
 //
 // Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which requires C++14; or
 // memory_pool::drop_in and memory_pool::np_alloc, which require C++17. pkg-config: memory_pool_drop_in and
@@ -94,7 +94,7 @@ inline void np_debug_print() noexcept
 }
 
 namespace np {
-using byte = unsigned char;   ///< Not std::byte, even in C++17: programs do arithmetic with it.
+using byte = unsigned char;   ///< Not std::byte, even in C++17: programs do arithmetic with bytes.
 using int32 = std::int32_t;   ///< A signed integer of 32 bits.
 using int64 = std::int64_t;   ///< A signed integer of 64 bits.
 using uint32 = std::uint32_t; ///< An unsigned integer of 32 bits.
@@ -108,7 +108,7 @@ using std::vector;
 
 // NOLINTBEGIN(modernize-concat-nested-namespaces,modernize-type-traits): for C++14.
 namespace memory_pool { namespace detail {
-/// The unsigned type of 32 or 64 bits to which `Integer` is widened. No type if `Integer` is wider, or no integer.
+/// The unsigned type of 32 or 64 bits to which `Integer` is widened. No type if `Integer` is wider, or not an integer.
 template <class Integer>
 using widened = std::enable_if_t<std::is_integral<Integer>::value && sizeof(Integer) <= sizeof(np::uint64),
                                  std::conditional_t<sizeof(Integer) <= sizeof(np::uint32), np::uint32, np::uint64>>;
@@ -226,8 +226,8 @@ constexpr uint32 log2(int value) noexcept
 }
 
 /// Returns: a block of at least `size` bytes, aligned to `alignment`; nullptr if `alignment` is not a power of two, or
-///   if out of memory. The block also has at least `alignment` bytes: a program that uses C11's order of arguments does
-///   not overflow it.
+///   if out of memory. The block also has at least `alignment` bytes, so a program that passes the arguments in C11's
+///   order does not overflow it.
 /// Complexity: as np_aligned_alloc.
 /// Thread safety: any thread.
 inline void* aligned_alloc(std::size_t size, std::size_t alignment) noexcept

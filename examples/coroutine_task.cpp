@@ -24,7 +24,7 @@
 #include <vector>
 
 namespace {
-/// Starts when it is awaited. Resumes the awaiting coroutine at its end.
+/// Starts when it is awaited. When it ends, resumes the awaiting coroutine.
 template <class T>
 class task
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An entity system: 200,000 entities that refer to each other by handles. Each frame, some entities end, and new ones
-/// replace them. The system itself is in entities/world.hpp.
+/// An entity system: 200,000 entities that refer to each other by handles. In each frame, some entities end and new
+/// entities replace them. The system itself is in entities/world.hpp.
 ///
 ///     entities [FRAMES]
 /// See docs/tasks/entities.md.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A warehouse that ships orders, with three bugs, which docs/find-my-bug.md finds. It does not refer to np_alloc.
+/// A warehouse that ships orders, with three bugs that docs/find-my-bug.md finds. Does not refer to np_alloc.
 ///
 ///     find_my_bug overflow | use-after-free | double-free
 ///

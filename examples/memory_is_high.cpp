@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A web server whose memory grows: docs/observability.md finds the cause. The program does not refer to np_alloc.
+/// A web server whose memory grows. docs/observability.md finds the cause. The program does not refer to np_alloc.
 ///
 ///     request -> session (object_pool)
 ///             -> page, from the cache or rendered

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A server whose clients send messages from a pool with a limit, so that a slow server cannot exhaust the memory. At
-/// the limit, a client waits to send an order, as orders must not be lost, but drops a price, as prices become
-/// outdated.
+/// the limit, a client waits to send an order, which must not be lost, but drops a price, which is soon outdated.
 /// See docs/tasks/queues.md.
 #include <memory_pool/concurrent_object_pool.hpp>
 
@@ -25,7 +24,7 @@ enum kind : std::size_t
 struct message
 {
     kind what;
-    message* next = nullptr; ///< In the inbox, which therefore needs no memory.
+    message* next = nullptr; ///< Links the inbox, which therefore needs no memory.
 };
 
 class inbox
@@ -85,7 +84,7 @@ int main()
     while (received[last] != 2) {
         message* const each = messages.wait_and_pop();
         ++received[each->what];
-        pool.destroy(each); // Any thread may destroy it, not only the thread that created it.
+        pool.destroy(each); // Any thread may destroy a message, not only the thread that created it.
     }
     orders.join();
     prices.join();

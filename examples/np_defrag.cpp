@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Defragments a heap. A hash table erases nine of ten nodes at random, so that few slabs become empty. Then it moves
-/// nodes out of sparse slabs with np_defrag_move, as a server would do in idle time.
+/// Defragments a heap. A hash table erases nine of ten nodes at random, so that few slabs become empty. Then the table
+/// moves nodes out of sparse slabs with np_defrag_move, as a server would do in idle time.
 ///
 ///     np_defrag [statistics]      `statistics`: prints all statistics of np_alloc after each step
 #include <memory_pool/np_alloc.hpp>
@@ -17,7 +17,7 @@
 #include <vector>
 
 namespace {
-/// A node of a table. It can be moved, as it is trivially copyable, and only one pointer refers to it.
+/// A node of a table. It can be moved because it is trivially copyable and only one pointer refers to it.
 struct node
 {
     node* next;
@@ -128,6 +128,6 @@ int main(int argc, char** argv)
         if ((found == nullptr) != is_erased[key] || (found != nullptr && found->value != key * key))
             return 1;
     }
-    // Erasing nodes returned little memory. Moving the others returned most of it.
+    // Erasing nodes returned little memory. Moving the remaining nodes returned most of the memory.
     return sparse > full / 2 && dense < sparse / 4 ? 0 : 1;
 }

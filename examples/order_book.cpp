@@ -27,8 +27,8 @@ public:
     /// A customer keeps a handle: a pointer would dangle, or point to a later order, once the order is filled.
     using handle = memory_pool::handle_pool<order>::handle;
 
-    /// Returns: a handle; the null handle if the book is full. As this is no error, add calls try_create, which does
-    ///   not throw.
+    /// Returns: a handle; the null handle if the book is full. A full book is not an error, so add calls try_create,
+    ///   which does not throw.
     handle add(std::size_t price, int quantity)
     {
         const handle added = orders_.try_create(quantity);
@@ -40,7 +40,7 @@ public:
         return added;
     }
 
-    /// Returns: the quantity; 0 if the order was filled before, so that the handle is stale and get returns nullptr.
+    /// Returns: the quantity; 0 if the order was already filled. The handle is then stale, and get returns nullptr.
     int cancel(handle cancelled)
     {
         const order* const found = orders_.get(cancelled);

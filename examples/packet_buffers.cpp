@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Packets of 1,500 bytes, which four threads receive in bursts. Their buffers are from one pool with a limit. Each
+/// Packets of 1,500 bytes, which four threads receive in bursts. The buffers are from one pool with a limit. Each
 /// buffer begins at a cache line, to avoid false sharing.
 /// See docs/tasks/packets.md.
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -54,7 +54,7 @@ struct router
             packets.deallocate_bulk(received.data(), count);
             sent += count;
             dropped += burst - count;
-            // A single packet, which another thread may free; nullptr at the limit, which may be freed, too.
+            // A single packet, which another thread may free. At the limit it is nullptr, which deallocate ignores.
             packets.deallocate(newest.exchange(packets.try_allocate()));
         }
     }

@@ -42,7 +42,8 @@
 namespace tour { namespace {
 constexpr std::string_view usage = "usage: tour [--rounds N] [--json FILE | --map FOLDER] [PATH]";
 
-/// Limits the memory of the tour: with new and delete, the largest structure takes about ten times as much.
+/// Limits the memory of the tour: with new and delete, the largest structure takes about ten times the size of the
+/// text.
 constexpr std::size_t largest_text = std::size_t{32} * 1024 * 1024;
 /// The limit for maps, in which single blocks should be visible.
 constexpr std::size_t largest_mapped_text = std::size_t{2} * 1024 * 1024;

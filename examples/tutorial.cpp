@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The calls of malloc for reference-counted objects: with std::shared_ptr, with boost::intrusive_ptr, and with each
-/// kind of pool. The program counts the calls, prints the claimed number for each step, and fails if a count differs.
-/// `--faulty` adds a call to each step, to show that the program detects it if the claim is exact. Built together with
+/// Counts the calls of malloc for reference-counted objects: with std::shared_ptr, with boost::intrusive_ptr, and with
+/// each kind of pool. Prints the claimed number for each step, and fails if a count differs. `--faulty` adds a call to
+/// each step, to show that the program detects a wrong count where the claim is exact. Built together with
 /// tutorial/heap.cpp.
 ///
 ///     new ... -> operator new of tutorial/heap.cpp: calls, bytes -> malloc
@@ -54,7 +54,7 @@ void step(const char* title, const char* explanation)
     at_begin_of_step = heap_so_far();
 }
 
-/// Ends a step. Claims that it has called malloc `min_count` to `max_count` times.
+/// Ends a step. Claims that the step has called malloc `min_count` to `max_count` times.
 void claim_mallocs(std::size_t min_count, std::size_t max_count)
 {
     if (is_faulty)
@@ -247,7 +247,7 @@ void with_a_limit()
     std::array<boost::intrusive_ptr<pooled_message>, 3> messages;
     for (auto& pointer : messages)
         pointer = pool.try_make();
-    claim_mallocs(1); // The thread's cache.
+    claim_mallocs(1); // For the thread's cache.
     claim("messages in use", pool.in_use(), 2);
     claim("pointers that are null", messages[2] == nullptr ? 1 : 0, 1);
 

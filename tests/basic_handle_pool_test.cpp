@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Tests of handle_pool and concurrent_handle_pool, as far as they have the same interface.
+// Tests the interface that handle_pool and concurrent_handle_pool share.
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 

@@ -178,7 +178,7 @@ TEST_P(concurrent_block_pool_lifetime, works_during_thread_exit)
 }
 
 #if defined(__unix__)
-#if !MEMORY_POOL_TSAN // ThreadSanitizer does not exist in the last round.
+#if !MEMORY_POOL_TSAN // ThreadSanitizer no longer exists in the last round.
 TEST_P(concurrent_block_pool_lifetime, works_in_every_round_of_thread_specific_destructors)
 {
     static mp::concurrent_block_pool* pool = nullptr;
@@ -556,7 +556,7 @@ TEST(concurrent_block_pool, survives_a_fork_while_upstream_waits_for_a_thread_wi
     while (!upstream.is_called)
         std::this_thread::yield();
     std::thread third([&] {
-        std::this_thread::sleep_for(20ms); // By now the fork has begun; if not, nothing is tested.
+        std::this_thread::sleep_for(20ms); // By now, the fork has usually begun; otherwise, this run tests nothing.
         (void)needed.in_use();
         upstream.may_go_on = true;
     });

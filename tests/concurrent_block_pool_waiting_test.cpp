@@ -80,7 +80,7 @@ struct hasty_clock
     static inline std::uint32_t looks = 0;
 };
 
-/// Its representation holds a hundred days.
+/// Its representation covers a hundred days.
 struct fine_clock
 {
     using duration = std::chrono::duration<std::int64_t, std::pico>;
@@ -215,7 +215,7 @@ TEST_P(concurrent_block_pool_waiting, gives_new_blocks_to_threads_that_wait_for_
 }
 
 #if defined(__GLIBCXX__) // In libc++, wait functions are noexcept, so cancellation ends the program.
-/// Effects: starts a thread that waits for a block of an exhausted pool and then frees it. Returns once it waits.
+/// Effects: starts a thread that waits for a block of an exhausted pool, then frees it. Returns once the thread waits.
 template <class Pool>
 pthread_t start_waiting(Pool& exhausted)
 {

@@ -22,8 +22,8 @@ constexpr std::size_t max_queued = 8192;
 
 // A pool grows when all its blocks are in use or in the caches of other threads. With blocks of 1 KiB, the two
 // magazines of a thread hold 64 KiB, so 17 threads hide 1.1 MiB from each other. A pool that has grown to 1 MiB adds 1
-// MiB at a time. Magazines, bits and headers are a few percent. When the queue is full, 8 MiB are in use, so the
-// overhead is less than half of that. This bound also holds for 2 threads and 3 MiB.
+// MiB at a time. Magazines, bits and headers take a few percent. When the queue is full, 8 MiB are in use, so the
+// overhead is less than half of this memory. The bound also holds for 2 threads and 3 MiB.
 constexpr std::size_t max_bytes_for(std::size_t blocks_in_use)
 {
     return blocks_in_use * block_size * 3 / 2;

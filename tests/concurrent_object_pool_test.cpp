@@ -260,7 +260,7 @@ void fork_while_a_thread_is_at(stopping::at where)
     });
     while (!stopping::is_there)
         std::this_thread::yield();
-    for (int i = 0; i != 2; ++i) // The pool remembers the other thread even if this one used it last, twice.
+    for (int i = 0; i != 2; ++i) // The pool remembers the other thread even if this one used the pool last, twice.
         pool->destroy(pool->create());
     test::expect_in_child([&pool, mine] {
         stopping::is_over = true;

@@ -213,7 +213,7 @@ TYPED_TEST(handle_pool_bulk, publishes_all_objects_after_the_last_constructor)
     (void)pool.create(pool);
     std::array<mp::pool_handle<observer<TypeParam>>, 100> handles;
     pool.reserve(200);
-    // Wraps a reference, as create_bulk passes arguments as constants.
+    // Wraps a reference, because create_bulk passes arguments as constants.
     struct passed_on
     {
         typename observer<TypeParam>::pool_type* pool;

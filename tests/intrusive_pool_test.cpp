@@ -352,7 +352,7 @@ TEST(intrusive_pool, is_found_from_a_pointer_to_any_base_class)
     EXPECT_EQ(live_count::alive, 0);
 }
 
-/// Larger than the granularity of the slab lookup. The first base alone, which precedes the count, exceeds it.
+/// Larger than the granularity of the slab lookup. The first base, which precedes the count, already exceeds it.
 struct huge : std::array<char, 200'000>, mp::pooled<huge, mp::plain_references>
 {
     std::array<char, 100'000> more{};

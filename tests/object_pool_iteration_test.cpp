@@ -379,7 +379,7 @@ TYPED_TEST(object_pool_iteration, erase_is_seen_by_other_iterators)
         at = this->pool_.erase(at);
     EXPECT_EQ(&*++other, objects[150]);
 
-    // An iterator that has missed a change does not mistake its own erasure for it.
+    // Erasure through an iterator that has missed a change does not hide that change from the iterator.
     auto late = this->pool_.begin();
     this->pool_.destroy(objects[151]);
     EXPECT_EQ(&*this->pool_.erase(late), objects[150]);

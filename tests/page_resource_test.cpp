@@ -229,7 +229,7 @@ TEST(page_resource, reports_a_foreign_chunk)
     ASSERT_EQ(errors.kinds(), test::kinds{mp::error_kind::foreign_pointer});
     EXPECT_EQ(errors.reports()[0].address, chunk);
     EXPECT_EQ(errors.reports()[0].pool_name, "buffers");
-    std::memset(chunk, 0xAB, page); // It is still there.
+    std::memset(chunk, 0xAB, page); // The chunk is still mapped.
     others.deallocate(chunk, page);
     others.deallocate(chunk, page);
     EXPECT_EQ(errors.kinds().size(), 2u) << "a double free";
@@ -285,7 +285,7 @@ TEST(page_resource, allocates_whole_huge_pages_where_some_are_reserved)
 }
 
 #if defined(__linux__)
-/// Returns: the bytes of the process in transparent huge pages, by the sum of the system.
+/// Returns: the bytes of the process in transparent huge pages, as summed up by the system.
 std::size_t all_transparent_huge_bytes()
 {
     std::ifstream rollup("/proc/self/smaps_rollup");
@@ -387,7 +387,7 @@ TEST(page_resource, recovers_after_the_addresses_of_a_process_were_used_up)
         const std::size_t count = chunks.size();
         for (void*& chunk : chunks) {
             pages.deallocate(chunk, bytes);
-            chunk = pages.allocate(bytes); // There is room for exactly one again.
+            chunk = pages.allocate(bytes); // There is room for exactly one chunk again.
         }
         for (void* const chunk : chunks)
             pages.deallocate(chunk, bytes);
@@ -403,7 +403,7 @@ TEST(page_resource, loses_nothing_at_the_maximum_number_of_mappings_of_a_process
         GTEST_SKIP() << "the limit is too high for a short test";
     test::expect_in_child([most] {
         mp::page_resource pages;
-        // One large mapping, of which every other page is unmapped: each adds one mapping.
+        // Unmaps every other page of one large mapping. Each unmapped page adds one mapping.
         std::vector<void*> chunks;
         chunks.reserve(3 * most);
         for (std::size_t i = 0; i != 3 * most; ++i)

@@ -156,7 +156,7 @@ MEMORY_POOL_NOINLINE Routine numbers(std::uintptr_t first)
     }
 }
 
-/// Leaves the blocks in use unchanged.
+/// Expects that each test leaves the bytes in use unchanged.
 class pooled_frame : public testing::Test
 {
 protected:

@@ -52,7 +52,7 @@ TEST(pooled, supports_references_outside_of_a_pool)
         intrusive_ptr_add_ref(&object);
         intrusive_ptr_release(&object);
     }
-    intrusive_ptr_release(&object); // One too many: a no-op, as there is no pool.
+    intrusive_ptr_release(&object); // One too many: a no-op, because there is no pool.
     EXPECT_EQ(object.value, 3);
 }
 

@@ -319,7 +319,7 @@ TYPED_TEST(profiling_policy_at_the_end, lists_blocks_in_use_if_the_environment_r
     const variable_for_now leaks("NP_LEAKS", "1");
     const std::string text = said_with_two_left<TypeParam>("left");
     EXPECT_EQ(text.find("memory_pool: pool 'left': in use, by call site:\n  "), 0U) << text;
-    // 80, except with handles, which are stored next to their objects.
+    // 80 bytes, except with handles, which are stored next to their objects.
     EXPECT_NE(text.find("  in all  2 blocks  8"), std::string::npos) << text;
     EXPECT_EQ(text.find("in all"), text.rfind("in all")) << "it occurs once";
     EXPECT_EQ(values_of("left").blocks_in_use, 0U);

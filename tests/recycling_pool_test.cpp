@@ -333,7 +333,7 @@ TYPED_TEST(recycling_pool_test, destroys_a_chain_of_a_million_idle_objects_witho
     };
     {
         typename TestFixture::pool_type pool({}, &this->upstream_);
-        chain_in(pool).reset(); // Only the first is idle; it keeps the others in use.
+        chain_in(pool).reset(); // Only the first object is idle; it keeps the other objects in use.
         EXPECT_EQ(pool.in_use(), 999'999u);
     }
     EXPECT_EQ(live_count::alive, 0);

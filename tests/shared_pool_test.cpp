@@ -321,7 +321,7 @@ TEST(shared_pool, honours_the_alignment_of_its_objects)
     }
 }
 
-/// Objects of that size and alignment. One holds another, whose destruction is deferred during its own.
+/// Objects with the size and alignment of `Shape`. A destructor releases another object, whose destruction is deferred.
 template <class Shape>
 struct holding final : Shape
 {
@@ -379,7 +379,7 @@ TYPED_TEST(shared_pool_of, any_size_and_alignment_frees_objects_after_deferred_d
     this->template expect_deferred_destruction<holding_possibly_empty<TypeParam>>();
 }
 
-/// Filled objects of that size and alignment, in pools that detect writes past the end of a block.
+/// Filled objects of the given size and alignment, in pools that detect writes past the end of a block.
 template <std::size_t Bytes, std::size_t Alignment>
 void fill_objects()
 {

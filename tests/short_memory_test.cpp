@@ -117,8 +117,8 @@ std::size_t percentage_of_limit()
     return 100 * fill(pool) * bytes / limit;
 }
 
-/// Returns: the percentage of that limit that a pool uses, without unused capacity: its objects, with
-///   their tables and magazines.
+/// Returns: the percentage of a limit of 1 MiB that a pool uses for its objects, with their tables and magazines;
+///   without unused capacity.
 template <class Pool>
 std::size_t percentage_used()
 {
@@ -151,7 +151,7 @@ TEST(short_memory, pools_with_tables_or_thread_caches_fill_90_percent_of_a_limit
     EXPECT_GE(percentage_of_limit<resource<mp::synchronized_pool_resource>>(), 80u);
 }
 
-/// Returns: the percentage of a buffer that a pool with default options fills with objects; or uses, with tables.
+/// Returns: the percentage of a buffer that a pool with default options fills with objects, or with objects and tables.
 template <class Pool>
 std::size_t percentage_of_buffer(std::size_t size, bool counts_tables = false)
 {
@@ -325,7 +325,7 @@ static_assert(mp::unsynchronized_arena_resource::bytes_for(3) == 3 * 65'536);
 
 // Unused chunks are freed before a request fails.
 
-/// Expects that blocks of one size class can be allocated once as many bytes of another class are free.
+/// Expects that blocks of one size class can be allocated once an equal number of bytes of another class is free.
 template <class Resource>
 void expect_memory_of_other_classes()
 {

@@ -160,7 +160,7 @@ TEST(tracking_resource, does_not_compare_views_of_different_call_sites_equal)
     std::pmr::vector<std::pmr::string> from(5, "a text that is too long to fit into the object itself",
                                             tracked.for_site(a));
     std::pmr::vector<std::pmr::string> to(tracked.for_site(b));
-    to = std::move(from); // Copies, as the allocators are not equal.
+    to = std::move(from); // Copies, because the allocators are not equal.
     from.clear();         // NOLINT(bugprone-use-after-move): clear is valid
     from.shrink_to_fit();
     EXPECT_EQ(to.at(4).size(), 53u);

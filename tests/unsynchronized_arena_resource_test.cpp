@@ -114,7 +114,7 @@ protected:
 
     test::filled_block take(std::size_t bytes) { return test::allocate_filled(arenas_, bytes); }
 
-    /// Allocates that many blocks of a quarter of an arena.
+    /// Allocates `count` blocks of a quarter of an arena.
     std::vector<test::filled_block> take_quarters(std::size_t count)
     {
         std::vector<test::filled_block> blocks;

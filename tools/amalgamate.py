@@ -4,15 +4,16 @@
 
     amalgamate.py OUTPUT
 
-Each header appears once, after the headers that it includes. It omits the headers of np_alloc, which is compiled, and
-the policies that need headers of other tools. Pools that need Boost are enabled if the compiler finds Boost.
+Each header appears once, after the headers that it includes. The single header omits the headers of np_alloc, which is
+compiled, and the policies that need headers of other tools. Pools that need Boost are enabled if the compiler finds
+Boost.
 
-1. The first #include of a header of this project is replaced by the header; later ones are dropped. For one within an
-   #if, the header is inserted above the #if, as each header compiles alone on each platform.
+1. The first #include of a header of this project is replaced by the header; later ones are dropped. If the #include is
+   within an #if, the header is inserted above the #if, because each header compiles alone on each platform.
 2. An #include of a standard header moves to the top, unless it is within an #if.
 3. All other lines are unchanged, including include guards and macros.
 
-The output depends only on the headers and the licence. Exits 1, and writes nothing, if a header is missing.
+The output depends only on the headers and the licence. If a header is missing, exits with 1 and writes nothing.
 """
 
 import argparse
@@ -70,7 +71,7 @@ class Amalgamation:
     def body(self, name: str, text: str) -> list:
         """Adds the included headers; returns the remaining lines."""
         lines = []
-        depth = -1 if GUARD.search(text) else 0  # Of #if; the include guard does not count.
+        depth = -1 if GUARD.search(text) else 0  # The depth of #if, without the include guard.
         for number, line in enumerate(text.splitlines(), 1):
             directive = DIRECTIVE.match(line)
             word = directive["word"] if directive else ""

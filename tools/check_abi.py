@@ -8,7 +8,8 @@
 Builds libnp_alloc.so and libmemory_pool.so with GCC 12 below build/abi, describes them (abidw), and compares the
 descriptions (abidiff). Checks the architecture of this machine; with --all, all architectures, with cross compilers.
 --library checks an existing file with the name of one of the libraries. "--update compatible" rewrites the
-descriptions, unless a function was removed or a type has changed. These need a new SONAME and "--update incompatible".
+descriptions, unless a function was removed or a type has changed. Such changes need a new SONAME and "--update
+incompatible".
 
 Exits with 1 if an interface has changed, with 2 if the check could not be run, and with 77 if there is no description
 for this machine.
@@ -22,9 +23,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The target and build directory of a library, and whether each release has its own SONAME. Programs that use such a
-# library contain code of the same release, so its description has only symbols. They are the same on all
-# architectures, and may change until the version is released.
+# The target and build directory of a library, and whether each release has its own SONAME. Programs that use a library
+# with its own SONAME contain code of the same release, so the description has only symbols. The symbols are the same on
+# all architectures, and may change until the version is released.
 Library = collections.namedtuple("Library", "target directory is_of_one_release")
 LIBRARIES = {"libnp_alloc.so": Library("memory_pool_np_alloc", "src/np_alloc", False),
              "libmemory_pool.so": Library("memory_pool_compiled", "src/compiled", True)}

@@ -5,14 +5,14 @@
 1. A relative link leads to a file or folder of the tree, and its #anchor to a heading of that file.
 2. Lines have at most 120 columns, except in tables and code, which cannot be broken.
 3. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder. The
-   row counts the sources of that folder, without subfolders. Files are exact, lines within 5 percent, so
-   that small changes need no new table. Each folder with sources of the library has one row.
-4. docs/errors.md has each remedy that the sources print.
+   row counts the sources of that folder, without subfolders. The number of files is exact. The number of lines is
+   within 5 percent, so that small changes need no new table. Each folder with sources of the library has one row.
+4. docs/errors.md contains each remedy that the sources print.
 5. In the pages of PAGES_WITH_FIGURES, a section with a figure (nanoseconds, "times as", a number of instructions) has
    a command of this tree, in code or in a fenced block, so that readers can repeat the measurement.
 
-Prints one line for each violation, as `file:line: message`, and exits 1 if there is one. With --fix, writes the exact
-counts into the table first.
+Prints one line for each violation, as `file:line: message`, and exits with 1 if there is one. With --fix, writes the
+exact counts into the table first.
 """
 
 import argparse

@@ -8,7 +8,7 @@
 4. Only os/ and base/config.hpp test for the platform. Elsewhere, an #if may name only MEMORY_POOL_ macros, __cplusplus
    and __has_include; in drop-ins, also macros that programs define (BOOST_INTRUSIVE_POOL_).
 
-Prints one line for each violation, as `file:line: message`, and exits 1 if there is one.
+Prints one line for each violation, as `file:line: message`, and exits with 1 if there is one.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-# Lowest first. The umbrella header and libmemory_pool include all public headers, which must not include them.
+# Lowest first. The umbrella header and libmemory_pool include all public headers, which must include neither.
 LAYERS = [
     "base",
     "os",
@@ -41,7 +41,7 @@ LAYERS = [
     "drop_in",
 ]
 UMBRELLA = "include/memory_pool/memory_pool.hpp"
-# Public headers of types that all layers share. They belong to the lowest layer.
+# Public headers of types that all layers share. These headers belong to the lowest layer.
 SHARED_TYPES = re.compile(
     r"include/memory_pool/(version\.h|"
     r"(errors|fwd|policies|pool_options|statistics)\.hpp)")

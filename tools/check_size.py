@@ -5,9 +5,9 @@
 
     check_size.py [--update] ROOT
 
-For each header, a program of a line or two that uses it, with GCC 12 and C++17: the lines that the compiler parses, the
-time at -O0 as a ratio to a program that includes <memory_resource>, and the bytes of code at -O2 (text of `size`), with
-the headers alone and with libmemory_pool. --update rewrites the table.
+For each header, compiles a program of a line or two that uses the header, with GCC 12 and C++17. Measures the lines
+that the compiler parses, the time at -O0 as a ratio to a program that includes <memory_resource>, and the bytes of code
+at -O2 (text of `size`), with the headers alone and with libmemory_pool. --update rewrites the table.
 
 Exits with 1 if a header has grown by more than the tolerance, with 2 if the check could not be run, and with 77 if
 there is no GCC 12.
@@ -26,7 +26,7 @@ COMPILER = "g++-12"
 ROUNDS = 3
 TABLE = "docs/sizes.md"
 
-# A line of code that uses the header. Other headers are only included.
+# A line of code that uses the header. Headers without such a line are only included.
 OBJECT = "struct item { int x; };"
 BLOCKS = "{} blocks(48); blocks.deallocate(blocks.allocate());"
 OBJECTS = "{}<item> items; items.destroy(items.create(item{{1}}));"
@@ -132,7 +132,7 @@ def with_table(text, figures):
 
 
 def max_allowed(value):
-    """The tolerance for times is wide, because other load on the machine affects them."""
+    """The tolerance for times is wide, because other load on the machine affects times."""
     return 1.3 * value + 0.1 if isinstance(value, float) else 1.02 * value + 100
 
 

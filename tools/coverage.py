@@ -5,9 +5,9 @@
     coverage.py [--update] SOURCE_DIRECTORY BUILD_DIRECTORY
 
 Reads the counts that the tests have written to BUILD_DIRECTORY/profiles, and writes BUILD_DIRECTORY/coverage.txt: the
-share of each file in include/ and src/, and the ranges of lines that no test runs. Fails if fewer than 95 % of all
-lines run, or if tests/uncovered.txt does not list the first line of each range that does not run, with a reason.
---update appends missing lines to that file; they lack a reason, so the check still fails.
+share of each file in include/ and src/ that the tests run, and the ranges of lines that no test runs. Fails if fewer
+than 95 % of all lines run, or if tests/uncovered.txt does not list the first line of each uncovered range, with a
+reason. --update appends missing lines to that file without a reason, so the check still fails.
 """
 import argparse
 import collections
@@ -60,7 +60,8 @@ def counted(source, build):
         command = [LLVM / "llvm-cov", "export", "-format=lcov", f"-instr-profile={profile}", program, *folders]
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True).stdout
 
-    # One by one: if several programs have a function, llvm-cov uses the first program, even if it has not run it.
+    # One by one: if several programs have a function, llvm-cov uses the first program, even if that program has not run
+    # it.
     files = collections.defaultdict(counted_lines)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         for said in workers.map(export, objects_in(build)):
@@ -88,7 +89,7 @@ class counted_lines:
     def counts(self):
         """Returns: the count of each line that has code.
 
-        A program that omits a function reports counts for all lines of it, including comments and inactive code.
+        A program that omits a function reports counts for all its lines, including comments and inactive code.
         Programs that have run the function show which lines have code.
         """
         return {number: count for number, count in self.most.items()
@@ -106,7 +107,7 @@ def add_counts(files, lcov, source):
     for line in lcov.splitlines():
         key, _, value = line.partition(":")
         if key == "SF":
-            # For a program without any of these files, llvm-cov reports all files of that program.
+            # For a program without any of the requested files, llvm-cov reports all files of that program.
             name = os.path.relpath(value, source)
             functions, counts, first_line = {}, {}, {}
         elif key == "FN":

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Writes the C++ blocks of Markdown files as sources, so that the build compiles the documentation like other code.
 
-A block fenced as ```cpp that contains `int main` becomes program_<file>_<line>.cpp. Any other becomes
-fragment_<file>_<line>.cpp: its #include lines, and then the other lines as the body of a function. Nothing is added,
-so each block must be complete on its own.
-A program fenced as ```cpp c++20 becomes program20_<file>_<line>.cpp, which is compiled as C++20; one fenced as
+A block fenced as ```cpp that contains `int main` becomes program_<file>_<line>.cpp. Any other block becomes
+fragment_<file>_<line>.cpp: its #include lines, and then the other lines as the body of a function. No other code is
+added, so each block must be complete on its own.
+A program fenced as ```cpp c++20 becomes program20_<file>_<line>.cpp, which is compiled as C++20. A program fenced as
 ```cpp np_alloc becomes program_np_alloc_<file>_<line>.cpp, which is linked with np_alloc.
 A block fenced as ```cpp no-compile is skipped. Compiler messages name the Markdown file and its line.
 
@@ -45,7 +45,7 @@ def blocks(path: Path):
 
 
 def fragment(path: Path, line: int, body: list) -> str:
-    """The block as the body of a function. Includes and, so that lines still match, blanks in their place."""
+    """The block as the body of a function, after its includes. Blanks replace the includes, so that lines match."""
     is_include = [re.match(r"\s*#\s*include\b", text) is not None for text in body]
     includes = [text for text, hit in zip(body, is_include) if hit]
     rest = ["" if hit else text for text, hit in zip(body, is_include)]

@@ -61,7 +61,7 @@ def in_times(dividend: int, divisor: int) -> str:
 
 
 def cell(label: str, text: str, share=None) -> str:
-    """A cell of the table. If it has a share of the largest value, there is a bar below the text."""
+    """A cell of the table. With `share`, the share of the largest value, draws a bar below the text."""
     kind = NUMBER if share is None else ""
     bar = "" if share is None else f'<div class="bar"><span style="width: {100 * share:.1f}%"></span></div>'
     return f'<td role="cell" data-label="{label}"{kind}><span>{html.escape(text)}</span>{bar}</td>'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints the version of the project, from include/memory_pool/version.h. Exits 1 if it is missing."""
+"""Prints the version of the project, from include/memory_pool/version.h. Exits with 1 if it is missing."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def version(root: Path) -> str:
-    """Raises ValueError if there is no version."""
+    """Raises ValueError if the header has no version."""
     header = root / "include/memory_pool/version.h"
     text = header.read_text(encoding="utf-8")
     numbers = [re.search(rf"#define MEMORY_POOL_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]

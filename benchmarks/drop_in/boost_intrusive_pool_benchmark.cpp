@@ -4,8 +4,8 @@
 /// boost_intrusive_pool.hpp against the original's algorithm: see ../virtual_recycle.hpp.
 ///
 ///     continuous    allocate all items, then release all
-///     mixed         allocate all items; after each, with a probability of 1/2, release a random one that is kept, the
-///                   same in every run; release the remaining items at the end
+///     mixed         allocate all items; after each allocation, with a probability of 1/2, release a random kept item,
+///                   the same in every run; release the remaining items at the end
 ///
 ///     ..._new       with a pool that is created and destroyed each time
 ///     ..._reused    with a pool that has enough items

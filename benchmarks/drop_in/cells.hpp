@@ -6,10 +6,11 @@
 ///
 ///     <shape>/<arguments>/<n>/<side>
 ///
-/// where the arguments are the size of an item or other parameters of the shape, without a slash, and the side is
-/// stand_in or drop_in.
+/// The arguments are the size of an item or other parameters of the shape, without a slash. The side is stand_in or
+/// drop_in.
 ///
-/// A row is compared by its counter `per_block`, in seconds, if it has one; else by its time per iteration.
+/// A row is compared by its counter `per_block`, in seconds. A row without this counter is compared by its time per
+/// iteration.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -21,7 +22,7 @@ namespace cells {
 /// Runs one row for `n` items.
 using row = void (*)(benchmark::State& state, std::size_t n);
 
-/// Which time of an iteration is reported.
+/// Selects the time that is reported for an iteration.
 enum class timing
 {
     of_thread, ///< CPU time of the thread for the whole iteration.

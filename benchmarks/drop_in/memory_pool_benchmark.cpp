@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// memory_pool.h: the shapes of object_rows.hpp, and
+/// memory_pool.h against the original's algorithm: the shapes of object_rows.hpp, and
 ///
 ///     pair    create and destroy an object, in a pool with room for n
 ///
-/// with objects of 16 bytes and 1 KiB that are not initialised.
+/// Objects have 16 bytes or 1 KiB, and are not initialised.
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 32768
 
 #include "cells.hpp"
@@ -105,8 +105,8 @@ void add_cells(std::size_t n)
     cells::add("pair", size, n, pair<a>, pair<b>);
 }
 
-/// Makes malloc keep freed memory, as in a program that creates one pool after the other. By default, a few bytes more
-/// or less decide whether malloc returns the memory of several pools to the OS, which would dominate the times.
+/// Makes malloc keep freed memory, as in a program that creates one pool after the other. By default, a difference of a
+/// few bytes decides whether malloc returns the memory of several pools to the OS, which would dominate the times.
 void keep_memory()
 {
 #if defined(__GLIBC__)

@@ -20,7 +20,7 @@ struct settings
 /// Slots hold pointers to blocks, never nullptr, so that an exchange is one atomic operation.
 using slots = std::vector<std::atomic<workload::block*>>;
 
-/// The threads that take one place, one after the other.
+/// The threads that occupy one place, one after the other.
 class trader
 {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program on a littered heap: it frees many small blocks in random order, and keeps some survivors between them. Then
-// it allocates as many again, a few at a time.
+// A program on a littered heap: it frees many small blocks in random order, and keeps some blocks between them. Then it
+// allocates the same number again, a few at a time.
 #include "workload.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Makes np_alloc call these functions when it takes and releases locks. It changes the code of np_alloc: include it
-/// first in every file of a library. See lock_times.cpp.
+/// Makes np_alloc call these functions when it takes and releases locks. This header changes the code of np_alloc:
+/// include it first in every file of a library. See lock_times.cpp.
 ///
 /// Thread safety: any thread.
 #pragma once

@@ -5,8 +5,9 @@
 //
 //     <wait status> <wall seconds> <CPU seconds> <peak memory in kilobytes>
 //
-// First it touches MEBIBYTES of memory, and releases it. A virtual machine may return free memory to its host, and
-// takes milliseconds to get a huge page back. Without this step, a command that follows a long one would pay for that.
+// First, it touches MEBIBYTES of memory, and releases this memory. A virtual machine may return free memory to its
+// host, and then takes milliseconds to get a huge page back. Without this step, a command after a long command would
+// lose that time.
 //
 // race.py cannot measure peak memory itself: Linux includes the memory of the process before exec, which is a copy of
 // its parent. This program is small.
@@ -27,8 +28,8 @@ double seconds(const timeval& time)
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// Effects: makes the system back that much memory, with huge pages where it has them, and frees it again.
-/// Returns: false if there is not that much memory.
+/// Effects: makes the system back `bytes` of memory, with huge pages if available, and frees the memory again.
+/// Returns: false if out of memory.
 bool warm(std::size_t bytes)
 {
     constexpr std::size_t page = 4096;
@@ -38,13 +39,13 @@ bool warm(std::size_t bytes)
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    (void)::madvise(memory, bytes, MADV_HUGEPAGE); // Not needed on a system without huge pages.
+    (void)::madvise(memory, bytes, MADV_HUGEPAGE); // Fails harmlessly on a system without huge pages.
     for (std::size_t offset = 0; offset < bytes; offset += page)
         static_cast<volatile char*>(memory)[offset] = 1;
     return ::munmap(memory, bytes) == 0;
 }
 
-/// Effects: makes this process the command.
+/// Effects: replaces this process by the command.
 [[noreturn]] void become(const char* library, char** command)
 {
     if (*library != '\0')

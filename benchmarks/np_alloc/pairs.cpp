@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks of one size: allocates and frees one, then ten, a hundred and a thousand at a time; or other powers of ten.
+// Blocks of one size: allocates and frees 1 block at a time, then 10, 100 and 1,000; the arguments change this range.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace {
-/// Effects: allocates and frees `pairs` blocks, as many at a time as `held` has room for.
+/// Effects: allocates and frees `pairs` blocks, in batches that fill `held`.
 void run(std::vector<workload::block>& held, std::size_t pairs, std::size_t bytes, const workload::marks& marks,
          workload::tally& done)
 {

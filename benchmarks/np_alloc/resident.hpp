@@ -13,7 +13,7 @@
 #include <cstring>
 
 namespace workload {
-/// Returns: the value of that line in /proc/self/status, in kilobytes; 0 if it is unknown. Allocates nothing.
+/// Returns: the value of the line `name` in /proc/self/status, in kilobytes; 0 if it is unknown. Allocates nothing.
 inline std::size_t status_kilobytes(const char* name)
 {
     std::array<char, 4096> text{};

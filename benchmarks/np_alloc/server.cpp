@@ -19,7 +19,7 @@ struct settings
     std::size_t max_bytes;
 };
 
-/// Where other threads leave objects for a seat. Bounded: otherwise the memory in use would depend on the scheduler.
+/// Holds objects that other threads leave for a seat. Bounded: otherwise memory in use would depend on the scheduler.
 class mailbox
 {
 public:

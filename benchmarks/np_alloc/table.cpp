@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Each thread allocates up to a random number of blocks, frees them all, and starts over.
+// Each thread allocates a random number of blocks, frees them all, and starts over.
 #include "tables.hpp"
 #include "workload.hpp"
 

@@ -13,13 +13,13 @@
 namespace workload {
 struct table_settings
 {
-    std::size_t blocks;    ///< Allocations of a thread, at least.
-    std::size_t live;      ///< Blocks in use at once, at most.
+    std::size_t blocks;    ///< Minimum number of allocations of a thread.
+    std::size_t live;      ///< Maximum number of blocks in use at once.
     std::size_t min_bytes; ///< Size of the smallest block.
     std::size_t max_bytes; ///< Size of the largest block.
 };
 
-/// Allocates up to a random number of blocks, frees them all, and starts over.
+/// Allocates a random number of blocks, frees them all, and starts over.
 inline void fill_and_empty(const table_settings& limits, const marks& marks, random& random, tally& done)
 {
     std::vector<block> table(limits.live);
@@ -34,7 +34,7 @@ inline void fill_and_empty(const table_settings& limits, const marks& marks, ran
     }
 }
 
-/// Runs fill_and_empty in several threads at once. Returns: the work of all of them.
+/// Runs fill_and_empty in several threads at once. Returns: the work of all threads.
 inline tally fill_and_empty_in_threads(std::size_t threads, std::uint64_t seed, const table_settings& limits,
                                        const marks& marks)
 {

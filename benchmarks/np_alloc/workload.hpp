@@ -38,8 +38,8 @@ namespace workload {
     leave(1);
 }
 
-/// The command line. A workload reads each of its arguments by name, then calls `end`. They are numbers from 1 to 2^32,
-/// the range of random numbers. If a workload has `least` and `most`, it reads `least` first.
+/// The command line. A workload reads each of its arguments by name, then calls `end`. Arguments are numbers from 1 to
+/// 2^32, the range of random numbers. If a workload has `least` and `most`, it reads `least` first.
 class arguments
 {
 public:
@@ -146,7 +146,8 @@ struct block
     std::uint64_t mark = 0;
 };
 
-/// Returns: `address`. The compiler does not know that, so it cannot elide the allocation.
+/// Returns: `address`. Hides from the compiler that the result equals `address`, so that it cannot elide the
+///   allocation.
 inline std::byte* hide(void* address)
 {
     asm volatile("" : "+r"(address)); // With a volatile variable, later code would wait for a store.

@@ -8,7 +8,7 @@
               best, columns, rows, column_failures}
     row      {label, x, cells}, where cells is {column: {samples} or {failure, is_wrong}}
 
-A cell that has failed has no samples. A column that has failed has none in any row, and takes no more.
+A cell that has failed has no samples. A column that has failed has no samples in any row, and takes no more samples.
 """
 import math
 import os
@@ -28,15 +28,15 @@ class Table:
     def __init__(self, name, title, unit, command, columns, better="less", statistic="median", shows="value",
                  reference=None, heading="", notes=(), is_reduced=False, apart=(), best=None):
         """`shows` is `value`, with the ratio of the column `reference` to it if there is one, or `ratio`: to the best
-        of the row. Columns `apart` are of another machine, and are not compared. `best` is [unit, divisor] of a column
-        with the best of the row, which geometric means follow; None if the rows have no common unit."""
+        of the row. Columns `apart` were measured on another machine, and are not compared. `best` is [unit, divisor] of
+        a column with the best of the row, which geometric means follow; None if the rows have no common unit."""
         self.data = {"name": name, "title": title, "unit": unit, "better": better, "command": command,
                      "statistic": statistic, "shows": shows, "reference": reference, "heading": heading, "floor": None,
                      "notes": list(notes), "is_reduced": is_reduced, "apart": list(apart), "best": best,
                      "columns": list(columns), "rows": [], "column_failures": {}}
 
     def row(self, label, x=None):
-        """Returns the row of that name, which it adds if necessary."""
+        """Returns the row of that name. Adds the row if necessary."""
         for row in self.data["rows"]:
             if row["label"] == label:
                 return row
@@ -66,7 +66,7 @@ class Table:
 
 
 def tidy(reason):
-    """Returns the reason in one line, short enough for a page, without the path of the tree."""
+    """Returns the reason in one line, short enough for a page, without the path of the source tree."""
     line = " ".join(str(reason).split()).replace(mallocs.ROOT + os.sep, "")
     return line if len(line) <= 300 else line[:297] + "..."
 
@@ -77,8 +77,9 @@ def section(name, title, text, tables, plots=()):
 
 
 def leave_out_empty_columns(the_section):
-    """Removes columns for which programs have no rows, such as those of libraries that they were built without, and
-    lists them. A table without any figure is unchanged. Call this only when all steps of the section have run."""
+    """Removes columns for which programs have no rows, such as columns of libraries that the programs were built
+    without, and lists these columns. A table without any figure is unchanged. Call this only when all
+    steps of the section have run."""
     for table in the_section["tables"]:
         filled = {column for row in table["rows"] for column in row["cells"]} | table["column_failures"].keys()
         empty = [column for column in table["columns"] if column not in filled]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
 """Draws the plots of a report as SVG, legible in black and white: lines differ in their style and marker, bars in their
-hatches. They are narrow, with one panel below another, so that their text can be read on a phone. The same data makes
+hatches. Plots are narrow, with one panel below another, so that their text can be read on a phone. The same data gives
 the same file."""
 import io
 import os
@@ -133,7 +133,7 @@ def title_of(plot, tables):
 
 
 def drawn(report, directory):
-    """Returns what `draw` returned when it wrote the plots of the report to that directory."""
+    """Returns the result of the `draw` call that wrote the plots of the report to that directory."""
     tables = model.tables_of(report)
     all_plots = [plot for section in report["sections"] for plot in section["plots"]]
     return {plot["name"]: (f"{plot['name']}.svg", title_of(plot, tables)) for plot in all_plots

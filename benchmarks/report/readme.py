@@ -51,7 +51,7 @@ def machine(report):
 
 def lines_about_mallocs(report):
     """Yields a table of geometric means and its explanation; nothing if the report has no race. A malloc that
-    failed in any row has no mean, as it would cover fewer rows than the others."""
+    failed in any row has no mean, because it would cover fewer rows than the others."""
     tables = model.tables_of(report)
     race = tables.get("race_cpu_fresh")
     if race is None:
@@ -59,10 +59,11 @@ def lines_about_mallocs(report):
     means = {title: model.means_of_all_rows(tables[name]) for name, title in MEANS.items() if name in tables}
     columns = [name for name in MALLOCS if any(name in each for each in means.values())]
     failed = [MALLOCS[name] for name in race["columns"] if name not in columns]
-    without = f" Left out because of a failed row: {', '.join(failed)}." if failed else ""
+    left_out = "is left out: it" if len(failed) == 1 else "are left out: they"
+    without = f" {' and '.join(failed)} {left_out} failed in at least one row." if failed else ""
     yield from markdown.wrapped(
-        f"`libnp_malloc.so` and other mallocs in {len(race['rows'])} workloads and programs: each malloc's figure over "
-        f"that of the best of {len(race['columns'])}, geometric mean.{without}").splitlines()
+        f"`libnp_malloc.so` and other mallocs in {len(race['rows'])} workloads and programs: each malloc's result over "
+        f"the best of the {len(race['columns'])}, geometric mean.{without}").splitlines()
     yield ""
     yield "| | " + " | ".join(MALLOCS[name] for name in columns) + " |"
     yield "|---" * (len(columns) + 1) + "|"

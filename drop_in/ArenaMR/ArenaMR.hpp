@@ -23,13 +23,13 @@
 /// - Every alignment is honoured. A block that may not fit into an arena because of its alignment is oversized.
 /// - allocate(0) returns a block of 1 byte, and nullptr may be freed.
 /// - Freeing allocates nothing. It is O(1) for any number of arenas, but logarithmic in chunks if the block is
-///   oversized, or in a different chunk than the last block.
+///   oversized, or not in the same chunk as the previous block.
 /// - All memory is from upstream, including a record of 32 bytes per arena. Arenas are contiguous, each at a multiple
 ///   of 16 bytes, as far as upstream can allocate large enough chunks. When all arenas are full, their number grows by
 ///   an eighth.
 /// - UsedMemory, WastedMemory and FreeArenaSize have the meaning of the original, but can have other values:
-///   - In the original, an oversized block has its own arena, which is free once the block is freed. Here it is not an
-///     arena: UsedMemory counts its bytes until it is freed; WastedMemory and FreeArenaSize never count it.
+///   - In the original, an oversized block has its own arena, which is free once the block is freed. Here, the block is
+///     not an arena: UsedMemory counts its bytes until it is freed; WastedMemory and FreeArenaSize never do.
 ///   - allocate(0) takes 1 byte; in the original, it takes none.
 ///   - Alignment gaps depend on where an arena begins: here at a multiple of 16 bytes.
 /// - If upstream throws, the resource is unchanged.
@@ -147,7 +147,7 @@ public:
 
     std::size_t oversized_bytes() const noexcept { return oversized_bytes_; }
 
-    /// Returns the arena that contains `address`, if it is in the chunk found last; otherwise nullptr.
+    /// Returns the arena that contains `address` if the arena is in the chunk found last; otherwise nullptr.
     MEMORY_POOL_ALWAYS_INLINE arena* arena_in_last_chunk(const void* address) const noexcept
     {
         const std::size_t offset = offset_in(last_, address);
@@ -211,8 +211,8 @@ private:
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(home.begin);
     }
 
-    /// Returns `offset / stride_`. The reciprocal is too large by less than 1, and an offset has less than 2^32
-    /// granules. So the product is too large by less than 2^32, and the estimate is exact or 1 too large.
+    /// Returns `offset / stride_`. The reciprocal is too large by less than 1, and an offset has fewer than 2^32
+    /// granules. Therefore, the product is too large by less than 2^32, and the estimate is exact or too large by 1.
     std::size_t index(std::size_t offset) const noexcept
     {
         const std::size_t estimate = (offset / granule * reciprocal_) >> 32;
@@ -243,7 +243,7 @@ private:
         memory_pool::detail::base::forbid_access(begin, count * stride_);
     }
 
-    /// Adds a chunk to the directory; frees it on failure.
+    /// Adds a chunk to the directory; frees the chunk on failure.
     void add(const chunk& added)
     {
         memory_pool::detail::base::failure_guard guard([&] { give_back(added); });
@@ -331,7 +331,7 @@ private:
         std::byte* const block = cut(extent, alignment);
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return allocate_slowly(extent, alignment);
-        memory_pool::detail::base::arena_block_handed_out(this, block, bytes);
+        memory_pool::detail::base::arena_block_allocated(this, block, bytes);
         return block;
     }
 
@@ -367,7 +367,7 @@ private:
             return chunks_.allocate_oversized(extent, alignment);
         activate(chunks_.take_arena());
         std::byte* const block = cut(extent, alignment);
-        memory_pool::detail::base::arena_block_handed_out(this, block, extent);
+        memory_pool::detail::base::arena_block_allocated(this, block, extent);
         return block;
     }
 

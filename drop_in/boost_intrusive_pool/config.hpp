@@ -28,8 +28,8 @@
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
 #else
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-/// The maximum number of pointers to an item. A higher number is reported if the program defines this macro, or with
-/// BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
+/// The maximum number of pointers to an item. The pool reports a higher number if the program defines this macro or
+/// sets BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
 #define BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT (1024)
 #endif
 

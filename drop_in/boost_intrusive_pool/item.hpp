@@ -216,7 +216,7 @@ struct boost_intrusive_pool_access
         --here.depth;
     }
 
-    /// Returns false if there is a new pointer to `ended`, which is in use again then.
+    /// Returns false if there is a new pointer to `ended`, which is then in use again.
     static bool has_ended(item& ended) noexcept { return ended.pool_item_count_.resume() == 0; }
 
 private:

@@ -29,7 +29,7 @@
 #include <vector>
 
 namespace memorypool { inline namespace BOOST_INTRUSIVE_POOL_ABI {
-/// True if static_cast can convert the base to `Item`; not if the base is virtual.
+/// True if static_cast can convert the base to `Item`, which is impossible if the base is virtual.
 template <class Item, class = void>
 inline constexpr bool boost_intrusive_pool_cast_exists = false;
 template <class Item>
@@ -105,7 +105,7 @@ public:
     std::size_t steps() const noexcept { return arrays_.size(); }
 
     /// Returns: an item, or nullptr if no item is free and the pool may not grow.
-    /// Throws: exceptions from constructors and the heap. The store is exhausted then, but otherwise unchanged.
+    /// Throws: exceptions from constructors and the heap. The store is then exhausted, but otherwise unchanged.
     Item* take()
     {
         note_thread();
@@ -125,9 +125,9 @@ public:
             access::end_in_turn(*item, this, [this, item] { recycle_by_plan(*item); });
     }
 
-    /// Effects: constructs `count` items. If one of their constructors tries to grow the store, that fails.
+    /// Effects: constructs `count` items. A constructor's attempt to grow the store fails.
     /// Returns: true if the store has grown.
-    /// Throws: exceptions from constructors and the heap. The store is exhausted then, but otherwise unchanged.
+    /// Throws: exceptions from constructors and the heap. The store is then exhausted, but otherwise unchanged.
     bool grow(std::size_t count)
     {
         is_exhausted_ = true;
@@ -196,7 +196,7 @@ private:
         if (MEMORY_POOL_LIKELY(free_ != nullptr)) {
             taken = std::addressof(whole(*free_));
             free_ = free_->_refcounted_item_get_next();
-            MEMORY_POOL_PREFETCH_FOR_WRITE(free_); // The next allocate writes to it.
+            MEMORY_POOL_PREFETCH_FOR_WRITE(free_); // The next allocate writes to this item.
         } else {
             taken = never_used_++;
             MEMORY_POOL_PREFETCH_FOR_WRITE(never_used_);
@@ -224,7 +224,7 @@ private:
     void recycle_by_plan(base_item& returned) noexcept
     {
         Item& item = whole(returned);
-        const plan_ptr plan = plan_; // A copy, as the function may set another plan.
+        const plan_ptr plan = plan_; // A copy, because the function may set another plan.
         if (!memory_pool::detail::base::succeeds([&plan, &item] { plan->recycle(item); }))
             memory_pool::detail::base::report_misuse(memory_pool::error_kind::hook_failed, std::addressof(item),
                                                      sizeof item, "boost_intrusive_pool");
@@ -288,7 +288,7 @@ private:
 
     plan_ptr plan_;
     base_item* free_ = nullptr;  // The list of returned items.
-    Item* never_used_ = nullptr; // The first never-used item. These are at the end of the newest array.
+    Item* never_used_ = nullptr; // The first never-used item. Never-used items end the newest array.
     Item* end_of_never_used_ = nullptr;
     std::size_t unused_ = 0; // Returned and never-used items.
     std::size_t capacity_ = 0;

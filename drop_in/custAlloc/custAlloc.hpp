@@ -9,7 +9,7 @@
 /// - A freed block is available to every thread, even after the thread that freed it has ended.
 /// - A thread may use any number of pools in turn.
 /// - nullptr may be freed. Invalid sizes are rejected.
-/// - There are no statistics: use basic_concurrent_block_pool<counting_policy> for them.
+/// - There are no statistics. basic_concurrent_block_pool<counting_policy> provides them.
 /// - Include this header instead of declaring the class: a forward declaration by the program,
 ///   `class PoolAllocator;`, declares another class.
 ///

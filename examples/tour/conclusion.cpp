@@ -152,8 +152,8 @@ std::array<std::string, verdict_count> joint_phrases(const groups& time, const g
             phrases(time, time_taken)[loss] + " and " + memory[loss].lost(memory_used), ""};
 }
 
-/// Returns: the verdict on most jobs; of equally frequent verdicts, the best. Unknown only for more than half of the
-///   jobs.
+/// Returns: the verdict on most jobs; of equally frequent verdicts, the best. Returns unknown only if more than half of
+///   the verdicts are unknown.
 std::size_t leading_verdict(const groups& all)
 {
     const auto is_smaller = [](const group& a, const group& b) { return a.size() < b.size(); };

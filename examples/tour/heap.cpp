@@ -67,7 +67,7 @@ const bool heap_counts_calls = !TOUR_HAS_SANITIZER;
 #if !TOUR_HAS_SANITIZER
 
 namespace {
-/// Aborts instead of throwing, as the tour is also built without exceptions.
+/// Aborts instead of throwing, because the tour is also built without exceptions.
 [[noreturn]] void end_out_of_memory() noexcept
 {
     std::fputs("tour: out of memory\n", stderr);
@@ -86,7 +86,7 @@ void count_call() noexcept
     }
     std::atomic<std::uint64_t>& calls = *calls_of_thread;
     if (&calls == &counters.back().calls)
-        calls.fetch_add(1, std::memory_order_relaxed); // The last counter is shared by all further threads.
+        calls.fetch_add(1, std::memory_order_relaxed); // All further threads share the last counter.
     else
         calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }

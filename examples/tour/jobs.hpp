@@ -178,7 +178,7 @@ public:
 
     void tear_down()
     {
-        // Children first. Not by recursion, as the nesting of a text may be as deep as the text is long.
+        // Children first. Not by recursion, because a text may be nested as deep as it is long.
         node* doomed = first_leaf(std::exchange(root_, nullptr));
         while (doomed != nullptr) {
             node* const next = doomed->next != nullptr ? first_leaf(doomed->next) : doomed->parent;
@@ -285,7 +285,7 @@ private:
 };
 
 /// A table of slots. Each word of the text selects a slot by its hash, and creates a record there or destroys the
-/// existing one. So records are created and destroyed in an irregular order.
+/// existing one. Thus, the order of creation and destruction is irregular.
 template <template <class> class Nodes>
 class replay
 {

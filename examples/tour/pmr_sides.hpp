@@ -18,7 +18,7 @@
 #include <optional>
 
 namespace tour {
-/// New and delete: the side to which the others are compared.
+/// New and delete: the side to which the other sides are compared.
 class heap_memory
 {
 public:

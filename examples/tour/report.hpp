@@ -14,16 +14,17 @@ namespace tour {
 /// Returns: `count` with commas: 1,234,567.
 std::string in_thousands(std::uint64_t count);
 
-/// Returns: `bytes` in MiB, or in KiB below 1 MiB, with one digit after the point.
+/// Returns: `bytes` in MiB, or in KiB below 1 MiB, with one decimal.
 std::string in_bytes(std::uint64_t bytes);
 
-/// Returns: `nanoseconds` in ms, with one digit after the point; three digits below 10 ms.
+/// Returns: `nanoseconds` in ms, with one decimal, or three decimals below 10 ms.
 std::string in_milliseconds(std::uint64_t nanoseconds);
 
-/// Returns: `dividend / divisor`, with two digits after the point and an x: 2.07x.
+/// Returns: `dividend / divisor`, with two decimals and an x: 2.07x.
 std::string in_times(std::uint64_t dividend, std::uint64_t divisor);
 
-/// A table with columns as wide as their content. The first two columns are left-aligned, the others right-aligned.
+/// A table with columns as wide as their content. The first two columns are left-aligned; the other columns are
+/// right-aligned.
 class table
 {
 public:

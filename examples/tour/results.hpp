@@ -60,7 +60,7 @@ std::string as_json(const results& shown);
 /// Returns: the environment of the measurements: processor, system, C library and compiler.
 std::vector<term> describe_machine();
 
-/// Returns: an error message if the file `path` cannot be written, otherwise an empty string. The file is unchanged.
+/// Returns: an error message if the file `path` cannot be written, otherwise an empty string. Does not change the file.
 std::string why_not_writable(const std::string& path);
 
 /// Effects: writes `text` to the file `path`. Removes a partly written file on failure.

@@ -127,7 +127,7 @@ private:
         text_offset length;
     };
 
-    /// The table into which the others are merged.
+    /// The table into which the other tables are merged.
     word_table<word>& whole() noexcept { return parts_.front(); }
     const word_table<word>& whole() const noexcept { return parts_.front(); }
 

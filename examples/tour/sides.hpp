@@ -25,7 +25,7 @@
 #include <utility>
 
 namespace tour {
-/// New and delete: the side to which the others are compared.
+/// New and delete: the side to which the other sides are compared.
 template <class T>
 class new_delete_nodes
 {

@@ -95,7 +95,7 @@ private:
     void read_entry(const fs::directory_entry& entry) // NOLINT(misc-no-recursion)
     {
         std::error_code ignored;
-        // Files of the kernel, which may block forever, have the size 0.
+        // Kernel files, which may block forever, have the size 0.
         if (entry.is_regular_file(ignored) && entry.file_size(ignored) != 0)
             ignored = read_file(entry.path(), true);
         else if (entry.is_directory(ignored) && !entry.is_symlink(ignored))

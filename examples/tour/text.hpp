@@ -20,8 +20,8 @@ struct reading
     std::uint64_t bytes = 0;         ///< The size of the text.
     std::uint64_t files = 0;         ///< The number of files with text.
     std::uint64_t skipped = 0;       ///< Files and folders that could not be read.
-    std::uint64_t not_text = 0;      ///< Files in folders that are not text.
-    bool is_cut = false;             ///< There was more text than memory.
+    std::uint64_t not_text = 0;      ///< Non-text files in folders.
+    bool is_cut = false;             ///< The text did not fit into the memory.
     std::array<char, 160> problem{}; ///< An error message if there is no text, otherwise empty.
 };
 

@@ -11,7 +11,7 @@
 
 namespace tour {
 /// Returns: the number of worker threads: one for each processor, but at least two, so that threads share memory, and
-///   at most 16, as with more threads the tables would take more memory than the nodes.
+///   at most 16, because with more threads the tables would take more memory than the nodes.
 inline std::size_t thread_count() noexcept
 {
     return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, 16);

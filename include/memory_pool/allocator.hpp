@@ -8,7 +8,7 @@
 ///
 /// The type of the container then depends on the type of the resource, which suits the innermost containers.
 ///
-/// Objects that a std::unique_ptr owns, in memory of a resource:
+/// Objects owned by a std::unique_ptr, in memory from a resource:
 ///
 ///     allocate_unique<T>(resource, arguments...)  ->  block from the resource  ->  T  ->  std::unique_ptr<T, ...>
 ///     the pointer is destroyed                    ->  T destroyed              ->  block back to the resource
@@ -64,7 +64,8 @@ inline constexpr bool has_good_size<
 /// `deallocate(block, bytes, alignment)`, as every resource has.
 ///
 /// The memory belongs to the resource. A container therefore takes its resource along when it is moved or swapped, and
-/// keeps its resource when it is copy-assigned to. A copy of a container uses the resource of the original.
+/// keeps its resource when it is the target of a copy assignment. A copy of a container uses the resource of the
+/// original.
 template <class T, class Resource>
 class resource_allocator
 {
@@ -111,7 +112,7 @@ public:
     }
 
     /// Returns: memory for at least `count` objects, and the number of objects that fit. If the resource has a
-    ///   `good_size`, the objects fill the whole block that it allocates for `count`.
+    ///   `good_size`, the objects fill the whole block that the resource allocates for `count`.
     /// Throws: as `allocate`.
     /// Complexity: as the resource.
     // A template, so that units of different language levels, in which the type differs, can be linked.
@@ -126,8 +127,8 @@ public:
     }
 
     /// Effects: frees the memory of `count` objects.
-    /// Preconditions: `objects` is from `allocate(count)` of an equal allocator, or from its `allocate_at_least` which
-    ///   returned that `count`.
+    /// Preconditions: `objects` is from `allocate(count)` of an equal allocator, or from a call of its
+    ///   `allocate_at_least` that returned `count`.
     /// Complexity: as the resource.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept
     {
@@ -166,7 +167,7 @@ public:
     polymorphic_deleter() noexcept = default;
 
     /// Effects: makes a deleter that calls `end(owner, object)` with the address of the complete object. Used when
-    ///   other deleters convert to this one.
+    ///   other deleters convert to this type.
     polymorphic_deleter(void* owner, void (*end)(void* owner, void* object) noexcept) noexcept
         : owner_(owner), end_(end)
     {
@@ -188,8 +189,8 @@ private:
     void (*end_)(void* owner, void* object) noexcept = nullptr;
 };
 
-/// Destroys an object in memory of a `Resource`: anything with `allocate(bytes, alignment)` and
-/// `deallocate(block, bytes, alignment)`, as every resource has. Converts to a polymorphic_deleter.
+/// Destroys an object in memory from a `Resource`: anything with `allocate(bytes, alignment)` and `deallocate(block,
+/// bytes, alignment)`, as every resource has. Converts to a polymorphic_deleter.
 template <class T, class Resource = std::pmr::memory_resource>
 class resource_deleter
 {
@@ -200,13 +201,13 @@ public:
     /// Effects: makes a deleter without a resource, for nullptr only.
     resource_deleter() noexcept = default;
 
-    /// Effects: makes a deleter for objects in memory of `resource`.
+    /// Effects: makes a deleter for objects in memory from `resource`.
     explicit resource_deleter(Resource& resource) noexcept : resource_(std::addressof(resource)) {}
 
     /// Effects: destroys `object`, and frees its memory.
-    /// Preconditions: `object` is alive, its memory is from the resource, and the resource still exists. An arena or
-    ///   pool resource with a checking policy reports its own destruction before the destructor of `object` would run;
-    ///   as a std::pmr::memory_resource, after that.
+    /// Preconditions: `object` is alive, its memory is from the resource, and the resource still exists. If the
+    ///   resource has been destroyed, an arena or pool resource with a checking policy reports this before the
+    ///   destructor of `object` would run, or, if `Resource` is std::pmr::memory_resource, after the destructor.
     void operator()(T* object) const noexcept
     {
         if (detail::core::is_gone(resource_, detail::base::address_of(object)))
@@ -240,7 +241,7 @@ using unique_in = std::unique_ptr<unique_object<T>, resource_deleter<unique_obje
 
 /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate, in memory from
 ///   `resource`.
-/// Returns: the owner of the object. It must not outlive the resource.
+/// Returns: the owner of the object, which must not outlive the resource.
 /// Throws: what the resource and the constructor throw. On failure the memory is freed.
 /// Complexity: as the resource, plus the constructor.
 /// Thread safety: as the resource.

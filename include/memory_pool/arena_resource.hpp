@@ -13,12 +13,12 @@
 ///
 ///     bytes_reserved = arena_count * arena_size + large blocks + the state of threads
 ///
-/// Suits data that is freed all at once, or nearly: parsing, a request, a frame. Where short-lived and long-lived
-/// blocks mix, a single block can prevent the reuse of an arena (`bytes_wasted` measures that): prefer a pool resource.
+/// Suits data that is freed at about the same time: in parsing, a request, or a frame. Where short-lived and long-lived
+/// blocks mix, prefer a pool resource: a single block can prevent the reuse of an arena (see `bytes_wasted`).
 ///
 /// In a synchronized_arena_resource each thread fills its own arena without a lock, and any thread may free a block:
-/// see core/resources/shared_arenas.hpp. It reserves about 128 bytes more for each concurrent thread. A process may
-/// fork while threads use it, as with pools: see concurrent_block_pool.hpp.
+/// see core/resources/shared_arenas.hpp. The resource reserves about 128 more bytes for each concurrent thread. A
+/// process may fork while threads use the resource, as with pools: see concurrent_block_pool.hpp.
 ///
 /// Thread safety: unsynchronized_arena_resource: one thread at a time. synchronized_arena_resource: any thread;
 /// `clear`, `release` and the destructor need exclusive access.
@@ -49,7 +49,7 @@
 #include <optional>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A resource over `Arenas`: core::local_arenas or core::shared_arenas. See policies.hpp for `Policy`. A checking
-/// policy reports misuse at once, except for a write to a free block, which it reports when it allocates the bytes
+/// policy reports misuse at once, except for a write to a free block, which it reports when the bytes are allocated
 /// again. For statistics, put a tracking_resource before or behind the arena resource.
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource,
@@ -75,11 +75,11 @@ public:
     }
 
     /// Effects: makes a resource, and allocates `options.arena_count` arenas from `upstream`.
-    /// Preconditions: `upstream` outlives the resource. Shared arenas call `upstream` under a lock, so never
+    /// Preconditions: `upstream` outlives the resource. Shared arenas call `upstream` under a lock, and therefore never
     ///   concurrently.
     /// Throws: std::invalid_argument if an option is invalid or `upstream` is nullptr; size_overflow if the sizes do
     ///   not fit; what upstream throws.
-    /// Complexity: linear in chunks of 1 MiB taken from upstream; in pages, with `options.prefault`.
+    /// Complexity: linear in chunks of 1 MiB taken from upstream; with `options.prefault`, linear in pages.
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : use({options.name != nullptr ? options.name : arena_options{}.name, 0}),
@@ -97,7 +97,7 @@ public:
         detail::base::pool_made(this);
     }
 
-    /// Rejects wrong arguments, such as a number of arenas: that is an option.
+    /// Rejects wrong arguments, such as a number of arenas, which is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_wrong<
                   detail::core::an_arena_resource_takes_arena_options_with_arena_count_or_size_and_a_memory_resource,
@@ -105,11 +105,11 @@ public:
     explicit basic_arena_resource(const Given&, const More&...) = delete;
 
     basic_arena_resource(const basic_arena_resource&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
-    basic_arena_resource& operator=(const basic_arena_resource&) = delete; // Hold it by a std::unique_ptr.
+    basic_arena_resource& operator=(const basic_arena_resource&) = delete; // Hold the resource in a std::unique_ptr.
 
     /// Effects: returns all memory to upstream, including blocks still in use.
-    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
-    ///   same time, or later.
+    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before the
+    ///   destructor, during it, or later.
     ~basic_arena_resource() override
     {
         entry_.leave();
@@ -126,11 +126,11 @@ public:
 
     /// Effects: allocates a block. A call through the concrete type is not virtual; see resource_allocator.
     /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, even for 0 bytes.
-    /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
+    /// Preconditions: `alignment` is a power of two. Otherwise, a checking policy throws std::invalid_argument.
     /// Throws: pool_exhausted if the block does not fit into the current arena and the maximum number of arenas is
     ///   reached; size_overflow if `bytes` is more than a program can address; what upstream throws. On failure no
     ///   block is allocated.
-    /// Complexity: O(1), and occasionally a call to upstream; for shared arenas, with a lock.
+    /// Complexity: O(1), and occasionally a call to upstream, with a lock for shared arenas.
     /// Thread safety: as `Arenas`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
@@ -147,16 +147,16 @@ public:
         return note_allocation(block, {bytes, alignment});
     }
 
-    /// Effects: frees a block. If it was the last block allocated from its arena, its bytes are reused next; with
-    ///   shared arenas, only if the arena is the current one of this thread. If it was the last block in use in its
-    ///   arena, the arena is reused. nullptr is ignored.
+    /// Effects: frees a block. If the block was the last one allocated from its arena, its bytes are reused next; with
+    ///   shared arenas, only if the arena is the current arena of this thread. If the block was the last one in use in
+    ///   its arena, the arena is reused. nullptr is ignored.
     /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
-    ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report the misuse that
+    ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report misuse that
     ///   they detect in the header of the arena.
     /// Complexity: O(1), regardless of the number of arenas; linear in scopes in the arena that was current when an
-    ///   arena_scope began. With shared arenas, an atomic operation if another thread fills the arena, and a lock for
-    ///   the last block in use in an arena. Allocates nothing. A checking policy looks the block up: logarithmic in
-    ///   chunks and large blocks, on average, and linear in the bytes of the block.
+    ///   arena_scope began. Shared arenas need an atomic operation if another thread fills the arena, and a lock for
+    ///   the last block in use in an arena. Allocates nothing. With a checking policy, which looks the block up: on
+    ///   average logarithmic in chunks and large blocks, and linear in the bytes of the block.
     /// Thread safety: as `Arenas`; with shared arenas, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
@@ -212,8 +212,8 @@ public:
 
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if `count` arenas exceed the address
-    ///   space; what upstream throws, after which the arenas allocated so far are kept.
-    /// Complexity: linear in chunks of 1 MiB taken from upstream; in pages, with `prefault`.
+    ///   space; what upstream throws. On failure, the arenas allocated so far are kept.
+    /// Complexity: linear in chunks of 1 MiB taken from upstream; with `prefault`, linear in pages.
     /// Thread safety: as `Arenas`.
     void reserve(std::size_t count)
     {
@@ -251,8 +251,8 @@ public:
         return arenas_.with_store([](const auto& store) { return store.arena_count(); });
     }
 
-    /// Returns: the number of arenas without blocks in use. With shared arenas, this includes the current arenas of
-    ///   threads, each of which only its own thread can use.
+    /// Returns: the number of arenas without blocks in use. With shared arenas, this includes the current arena of each
+    ///   thread, which only that thread can use.
     /// Complexity: linear in threads.
     std::size_t free_arenas() const noexcept { return arenas_.free_arenas(); }
 
@@ -261,12 +261,12 @@ public:
     /// Complexity: linear in arenas.
     std::size_t bytes_in_use() const noexcept { return arenas_.bytes_in_use(); }
 
-    /// Returns: the bytes in arenas that cannot be allocated before the last block in use in their arena is freed:
-    ///   gaps, and the ends of arenas that the next block did not fit into.
+    /// Returns: the bytes in arenas that cannot be allocated until the last block in use in their arena is freed: gaps,
+    ///   and ends of arenas that were too short for the next block.
     /// Complexity: linear in arenas and threads.
     std::size_t bytes_wasted() const noexcept { return arenas_.bytes_wasted(); }
 
-    /// Returns: bytes held from upstream, bookkeeping included.
+    /// Returns: the bytes allocated from upstream, including bookkeeping.
     std::size_t bytes_reserved() const noexcept { return arenas_.bytes_reserved(); }
 
     /// Returns: the resource's name in reports.
@@ -294,7 +294,7 @@ private:
 
     static std::size_t extent(std::size_t bytes) noexcept { return detail::core::arena_extent(bytes) + canary_bytes; }
 
-    /// Returns whether a block is in an arena. Depends only on size and alignment, which deallocate() knows, too.
+    /// Returns whether a block is in an arena. Depends only on size and alignment, which deallocate() also knows.
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
     {
         return bytes <= largest_block_ && arenas_.store().fits(extent(bytes), alignment);
@@ -349,7 +349,7 @@ private:
         }
     }
 
-    /// Publishes statistics when the number of arenas has grown by an eighth, as reading them is linear in arenas.
+    /// Publishes statistics when the number of arenas has grown by an eighth, because reading them is linear in arenas.
     MEMORY_POOL_NOINLINE void publish_if_changed() noexcept
     {
         const std::size_t now = arenas_.store().arena_count();
@@ -391,12 +391,12 @@ private:
         if constexpr (variant::checks) {
             note_checked_allocation(block, asked);
         } else {
-            detail::base::arena_block_handed_out(this, block, asked.bytes);
+            detail::base::arena_block_allocated(this, block, asked.bytes);
         }
         return block;
     }
 
-    /// Returns: false if AddressSanitizer knows that the block is free. A checking policy has detected that before.
+    /// Returns: false if AddressSanitizer knows that the block is free. A checking policy detects this earlier.
     MEMORY_POOL_ALWAYS_INLINE bool given_back(void* block, std::size_t bytes) noexcept
     {
         if constexpr (!variant::checks)
@@ -409,8 +409,8 @@ private:
     {
         const auto misuse =
             arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, asked); });
-        detail::base::block_handed_out(this, block, asked.bytes);
-        if (misuse) // Reported last, as the error handler may use the resource.
+        detail::base::block_allocated(this, block, asked.bytes);
+        if (misuse) // Reported last, because the error handler may use the resource.
             report(*misuse, block, asked);
     }
 
@@ -466,8 +466,8 @@ private:
 class [[nodiscard]] arena_scope : detail::base::immovable<arena_scope>
 {
 public:
-    /// Effects: begins a scope. Allocates nothing. Blocks of scopes nested deeper than 65,535 levels are freed by the
-    ///   scope at level 65,535.
+    /// Effects: begins a scope. Allocates nothing. The scope at level 65,535 also frees the blocks of scopes nested
+    ///   more deeply.
     /// Complexity: O(1).
     template <class Policy>
     explicit arena_scope(basic_unsynchronized_arena_resource<Policy>& arenas) noexcept
@@ -478,8 +478,9 @@ public:
     /// Effects: frees the blocks allocated since the construction, unless `clear` or `release` of the resource has
     ///   freed them. No-op if the resource has been destroyed.
     /// Preconditions: no block from the scope is used or freed any more: its containers have been destroyed, or never
-    ///   will be. Scopes within this one have ended. If not, they end now, and a checking policy reports it.
-    /// Complexity: linear in arenas and large blocks taken during the scope; in their bytes, with a checking policy.
+    ///   will be. Nested scopes have ended. Otherwise, they end now, and a checking policy reports them.
+    /// Complexity: linear in arenas and large blocks taken during the scope; with a checking policy, linear in their
+    ///   bytes.
     ~arena_scope()
     {
         if (mark_.arenas != nullptr)

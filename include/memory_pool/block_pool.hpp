@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A pool of raw blocks of one size, for one thread, and the common interface of all block pools. Allocating or freeing
-/// a block takes about a nanosecond. concurrent_block_pool.hpp has the pool that threads share, and
-/// core/blocks/local_store.hpp the implementation for one thread.
+/// a block takes about a nanosecond. The pool that threads share is in concurrent_block_pool.hpp, the implementation
+/// for one thread in core/blocks/local_store.hpp.
 ///
 ///                        pop                      next                      get a slab
 ///     allocate    <------------ magazine <------------ outgoing <----- slabs <----------- upstream
@@ -11,14 +11,14 @@
 ///     deallocate  -----------------+--------> incoming ----+-------------+
 ///                        push        append         (full or empty)
 ///
-/// A freed block goes on top of the magazine, an array of pointers, and is allocated next, while it is still in the
+/// A freed block goes on top of the magazine, an array of pointers. It is allocated next, while it is still in the
 /// processor's cache. Programs often free all blocks in the order in which they allocated them, or in reverse. After a
-/// few such frees in ascending or descending address order, the pool detects the row, and each further free only moves
-/// its end. Excess blocks return to the slabs in batches. A slab has one bit for each block.
+/// few frees in ascending or descending address order, the pool detects the row, and each further free only moves the
+/// end of the row. Excess blocks return to the slabs in batches. A slab has one bit for each block.
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
-/// Thread safety: one thread at a time may use a block_pool. "As `Store`" below means one thread at a time for
+/// Thread safety: one thread at a time may use a block_pool. Below, "as `Store`" means one thread at a time for
 ///   core::local_store, and any thread for core::shared_blocks.
 #pragma once
 
@@ -44,9 +44,9 @@ namespace detail::core {
 struct pool_access;
 } // namespace detail::core
 
-/// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the usual instances, and
-/// policies.hpp for `Policy`. Both kinds of `Store` have the same public functions, except that only pools shared
-/// by threads have the functions that wait.
+/// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the usual instances, and policies.hpp
+/// for `Policy`. Pools with either kind of `Store` have the same public functions, except that only pools shared by
+/// threads have the functions that wait.
 template <class Policy, class Store>
 class basic_block_pool
 {
@@ -58,8 +58,8 @@ public:
 
     /// Effects: makes a pool of blocks of `block_size` bytes each, and allocates `options.initial_capacity` of them
     ///   from `upstream`.
-    /// Preconditions: `upstream` outlives the pool. A pool shared by threads calls `upstream` under a lock, so never
-    ///   concurrently.
+    /// Preconditions: `upstream` outlives the pool. A pool shared by threads calls `upstream` under a lock, and
+    ///   therefore never concurrently.
     /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below
     ///   `initial_capacity`, `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do
     ///   not fit; what upstream throws.
@@ -69,7 +69,7 @@ public:
         : basic_block_pool(block_size, options, upstream, nullptr)
     {
         detail::base::check_outliving_is_allowed<Policy>();
-        // The delegated constructor is complete: if this throws, the destructor releases the slabs.
+        // The delegated constructor has completed: if this call throws, the destructor releases the slabs.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);
     }
@@ -80,26 +80,26 @@ public:
     {
     }
 
-    /// Rejects wrong arguments, such as a number of blocks: that is an option.
+    /// Rejects wrong arguments, such as a number of blocks, which is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_wrong<
                   detail::core::a_block_pool_takes_a_block_size_a_pool_options_with_max_capacity_and_a_memory_resource,
                   detail::core::takes<const pool_options&>, Given, More...>>
     basic_block_pool(std::size_t block_size, const Given&, const More&...) = delete;
 
-    // Neither copyable nor movable: the pool has its store as a member, for speed, and threads refer to it.
+    // Neither copyable nor movable: for speed, the store is a member of the pool, and threads refer to the store.
     basic_block_pool(const basic_block_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
-    basic_block_pool& operator=(const basic_block_pool&) = delete; // Hold it by a std::unique_ptr.
+    basic_block_pool& operator=(const basic_block_pool&) = delete; // Hold the pool in a std::unique_ptr.
 
     /// Effects: returns all memory to upstream, including blocks still in use.
-    /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same
-    ///   time, or later.
+    /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before the
+    ///   destructor, during it, or later.
     ~basic_block_pool() = default;
 
     /// Returns: the bytes of upstream memory that `count` blocks of `block_size` bytes need, aligned to `alignment` as
     ///   in pool_options. A pool whose `initial_capacity` is `count` gets exactly `count` blocks from a limit_resource
-    ///   or a buffer of that size. The buffer must be aligned to the blocks and to 16 bytes; if threads share the pool,
-    ///   to the blocks and to 64 bytes. A pool shared by threads then has no memory for caches.
+    ///   or a buffer of that size. The buffer must be aligned as the blocks are, and at least to 16 bytes, or to 64
+    ///   bytes if threads share the pool. A pool shared by threads then has no memory for caches.
     /// Preconditions: the result is less than 4 GiB. `block_size` is not 0, and `alignment` is 0 or a power of two.
     static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size,
                                            std::size_t alignment = 0) noexcept
@@ -111,7 +111,7 @@ public:
     /// Returns: the block: `block_size()` bytes, aligned as requested, with undefined content.
     /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. On
     ///   failure no block is allocated.
-    /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call to upstream. Where
+    /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call to upstream. If
     ///   threads share the pool, linear in threads before it throws.
     /// Thread safety: as `Store`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate() { return store_.allocate({}); }
@@ -126,9 +126,9 @@ public:
     ///   order, and before threads that do not wait.
     /// Returns: the block, as from `allocate`.
     /// Preconditions: threads share the pool; otherwise the call does not compile.
-    /// Throws: what upstream throws, if no block is in use, so that none can be freed. That counts as a failure.
-    /// Complexity: as `allocate`, plus the wait. Other functions have no overhead while no thread waits.
-    /// Thread safety: any thread. With libstdc++, cancelling a waiting thread loses no block. With libc++, it
+    /// Throws: what upstream throws, if no block is in use that could be freed. This counts as a failure.
+    /// Complexity: as `allocate`, plus the wait. Other functions have no overhead unless a thread waits.
+    /// Thread safety: any thread. With libstdc++, cancelling a waiting thread loses no block. With libc++, cancellation
     ///   terminates the program, because waiting is noexcept.
     template <class Shared = Store>
     [[nodiscard]] void* allocate_wait()
@@ -140,7 +140,7 @@ public:
             return nullptr;
     }
 
-    /// Effects: as `allocate_wait`, but gives up at `deadline`, or after a century if that is sooner.
+    /// Effects: as `allocate_wait`, but gives up at `deadline`, or after a century, whichever is sooner.
     /// Returns: the block; or nullptr, which counts as a failure, if none became available in time, or upstream fails
     ///   while no block is in use.
     /// Preconditions: as `allocate_wait`.
@@ -157,7 +157,7 @@ public:
             return nullptr;
     }
 
-    /// Effects: as `allocate_wait`, but gives up after `patience`, or after a century if that is sooner.
+    /// Effects: as `allocate_wait`, but gives up after `patience`, or after a century, whichever is sooner.
     /// Returns: as `try_allocate_until`.
     /// Preconditions: as `allocate_wait`.
     /// Complexity: as `allocate_wait`.
@@ -172,12 +172,13 @@ public:
             return nullptr;
     }
 
-    /// Effects: frees a block. If threads are waiting, the one that has waited longest gets it. nullptr is ignored.
+    /// Effects: frees a block. If threads are waiting, the thread that has waited longest gets the block. nullptr is
+    ///   ignored.
     /// Preconditions: `block` is from this pool and in use. A checking policy reports a violation and ignores the call.
-    ///   In units built with AddressSanitizer, every policy does so if the block is free. Otherwise, other policies
-    ///   report the misuse they detect when a batch of blocks returns to the slabs.
-    /// Complexity: O(1), and occasionally a batch to the slabs or an exchange of magazines. Where threads share the
-    ///   pool, a checking policy takes the pool's lock each time.
+    ///   In units built with AddressSanitizer, every policy reports and ignores a double free. Otherwise, other
+    ///   policies report the misuse that they detect when a batch of blocks returns to the slabs.
+    /// Complexity: O(1), and occasionally a batch to the slabs or an exchange of magazines. If threads share the pool,
+    ///   a checking policy takes the pool's lock each time.
     /// Thread safety: as `Store`. Another thread may have allocated the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
 
@@ -205,7 +206,7 @@ public:
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` blocks exceed the address
-    ///   space; what upstream throws, after which the slabs allocated so far are kept.
+    ///   space; what upstream throws. On failure, the slabs allocated so far are kept.
     /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
     /// Thread safety: as `Store`.
     void reserve(std::size_t count)
@@ -214,10 +215,10 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: in a pool shared by threads, allocates the cache of the calling thread with its magazines, which the
-    ///   thread's first call does otherwise. After this and `reserve`, the thread's calls take nothing from upstream as
-    ///   long as there are free blocks outside of other threads' caches, of two magazines each, until the pool is
-    ///   trimmed or released. No-op in a pool for one thread, which needs only `reserve`.
+    /// Effects: in a pool shared by threads, allocates the cache of the calling thread with its magazines. Otherwise,
+    ///   the thread's first call allocates the cache. After this and `reserve`, until the pool is trimmed or released,
+    ///   the thread's calls take nothing from upstream while there are free blocks outside of other threads' caches.
+    ///   (Each cache has two magazines.) No-op in a pool for one thread, which needs only `reserve`.
     /// Throws: what upstream throws.
     /// Complexity: O(1), and a few calls to upstream.
     /// Thread safety: as `Store`.
@@ -227,11 +228,11 @@ public:
             store_.reserve_for_thread();
     }
 
-    /// Effects: returns every wholly free slab to upstream, even if its blocks are in the magazines of other threads,
-    ///   and the magazines that the other slabs and the threads do not need. A thread gets new magazines at its next
-    ///   call.
+    /// Effects: returns every wholly free slab to upstream, even if its blocks are in the magazines of other threads.
+    ///   Also returns the magazines that the remaining slabs and the threads do not need. A thread gets new magazines
+    ///   at its next call.
     /// Returns: the number of bytes returned.
-    /// Complexity: linear in threads, in slabs, and in the bits of blocks.
+    /// Complexity: linear in threads, slabs, and the bits of blocks.
     /// Thread safety: as `Store`.
     std::size_t trim() noexcept { return store_.trim(); }
 
@@ -246,20 +247,20 @@ public:
     void clear() noexcept { store_.clear(); }
 
     /// Effects: hands the pool off to the next thread that uses it. Without this call, a checking policy reports a
-    ///   thread that uses the pool while blocks of another thread are in use. No-op for other policies, and where
-    ///   threads share the pool.
+    ///   thread that uses the pool while blocks of another thread are in use. No-op for other policies, and if threads
+    ///   share the pool.
     /// Complexity: O(1).
     /// Thread safety: no other thread may use the pool at the same time.
     void hand_over() noexcept { store_.hand_over(); }
 
-    /// Effects: calls `visit(void*)` for each block in use, in address order. `visit` may free and allocate blocks; a
-    ///   block that it allocates may or may not be visited. In a pool for one thread, `visit` must not call `trim`,
+    /// Effects: calls `visit(void*)` for each block in use, in address order. `visit` may free and allocate blocks.
+    ///   Blocks allocated by `visit` may or may not be visited. In a pool for one thread, `visit` must not call `trim`,
     ///   `release` or `clear`.
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks ever used. Other functions bear no cost.
-    /// Thread safety: as `Store`, but a block that another thread frees meanwhile may be visited after that. In the
-    ///   child of a fork, blocks that other threads of the parent were allocating or freeing are visited, too. `visit`
-    ///   must not access their contents; AddressSanitizer and Valgrind report such accesses.
+    /// Thread safety: as `Store`, but a block that another thread frees during the call may be visited after it was
+    ///   freed. In the child of a fork, blocks that other threads of the parent were allocating or freeing are visited,
+    ///   too. `visit` must not access the contents of these blocks; AddressSanitizer and Valgrind report such accesses.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -275,8 +276,8 @@ public:
             [address](const detail::core::slab_store& slabs) { return has_block_at(slabs.chunks(), address); });
     }
 
-    /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow that freeing `block` now would
-    ///   reveal. Each overflow is reported once; the block can then be freed.
+    /// Effects: reports the misuse that freeing `block` now would reveal: a double free, a foreign or misaligned
+    ///   pointer, or an overflow. Each overflow is reported once; the block can then be freed.
     /// Returns: whether there was nothing to report.
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.
@@ -289,7 +290,7 @@ public:
         return store_.with_slabs([block](const detail::core::slab_store& slabs) { return slabs.check(block); });
     }
 
-    /// Returns: the bytes of a block, as requested.
+    /// Returns: the requested bytes of a block.
     std::size_t block_size() const noexcept { return store_.identity().block_size; }
 
     /// Returns: the alignment of every block, in bytes.
@@ -301,20 +302,21 @@ public:
     /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
 
-    // In a pool shared by threads, these functions take its lock, and may wait for a thread that grows the pool.
+    // In a pool shared by threads, the following functions take the pool's lock, and may wait for a thread that grows
+    // the pool.
 
     /// Returns: the number of blocks in all slabs, in use or not.
     /// Complexity: O(1).
     std::size_t capacity() const noexcept { return store_.capacity(); }
 
-    /// Returns: the maximum number of blocks in use, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of blocks in use; `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return store_.limit(); }
 
-    /// Returns: whether there is a limit.
+    /// Returns: whether the number of blocks in use is limited.
     bool is_bounded() const noexcept { return max_capacity() != pool_options::unbounded; }
 
     /// Returns: the number of blocks in use; approximate while other threads use the pool.
-    /// Complexity: O(1); linear in threads where they share the pool.
+    /// Complexity: O(1); linear in threads if they share the pool.
     std::size_t in_use() const noexcept { return store_.in_use(); }
 
     /// Returns: the number of blocks that can still be allocated: in a bounded pool, until it is exhausted; in an
@@ -323,7 +325,7 @@ public:
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return store_.available(); }
 
-    /// Returns: how often the pool has grown, by a step or by `reserve`, since it was made or released.
+    /// Returns: the number of times that the pool has grown, by a step or by `reserve`, since it was made or released.
     /// Complexity: O(1).
     std::size_t growth_count() const noexcept
     {
@@ -334,7 +336,7 @@ public:
     /// Complexity: O(1).
     std::size_t slab_count() const noexcept { return store_.slab_count(); }
 
-    /// Returns: bytes held from upstream, bookkeeping included.
+    /// Returns: the bytes allocated from upstream, including bookkeeping.
     /// Complexity: O(1).
     std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
 
@@ -351,9 +353,9 @@ public:
             return 0;
     }
 
-    /// Returns: exact statistics of the pool so far. (The cost of counting, in a pool shared by threads, is the common
-    ///   counter for the peak.) In the child of a fork, blocks that other threads of the parent were about to allocate
-    ///   count as in use.
+    /// Returns: exact statistics of the pool so far. (In a pool shared by threads, counting costs a common counter for
+    ///   the peak.) In the child of a fork, blocks that other threads of the parent were about to allocate count as in
+    ///   use.
     /// Preconditions: `Policy::counts`.
     /// Complexity: as `in_use`.
     /// Thread safety: as `Store`; exact if no other thread uses the pool.
@@ -376,7 +378,7 @@ public:
     }
 
     /// Returns: whether the invariants hold: every free block is in exactly one place, and all counts agree. With a
-    ///   checking policy, also whether no block was written to while free, or past its end. For tests.
+    ///   checking policy, also whether no free block was written to, and no block past its end. For tests.
     /// Complexity: linear in blocks.
     /// Thread safety: no other thread may use the pool at the same time.
     bool verify() const noexcept { return store_.verify(); }
@@ -384,7 +386,7 @@ public:
 private:
     friend detail::core::pool_access;
 
-    /// For pools built on this one: `listener` owns the slabs and is notified. Allocates nothing from `upstream` yet.
+    /// For pools built on this pool: `listener` owns the slabs and is notified. Allocates nothing from `upstream` yet.
     basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                      detail::core::slab_listener* listener)
         : store_(block_size, options, upstream, listener)
@@ -435,7 +437,7 @@ private:
     void deallocate_many(T* const* blocks, std::size_t count) noexcept
     {
         std::size_t done = 0;
-        // Where the pool can recognize free blocks, it checks each block before it frees it.
+        // If the pool can recognize free blocks, it checks each block before it frees the block.
         constexpr bool knows_free_blocks = variant::checks || MEMORY_POOL_ASAN != 0;
         while ((done += knows_free_blocks ? 0 : store_.deallocate_cached(blocks + done, count - done)) != count)
             deallocate(detail::base::address_of(blocks[done++]));
@@ -450,7 +452,7 @@ private:
                       "block: use a concurrent_block_pool, a concurrent_object_pool or a shared_pool");
     }
 
-    mutable Store store_; ///< Mutable: visiting all blocks of a shared store empties its caches.
+    mutable Store store_; ///< Mutable: visiting all blocks of a shared store empties the caches.
 };
 
 namespace detail::core {

@@ -8,7 +8,7 @@
 ///
 /// Size and alignment alone determine whether a request fits, so each block returns to its origin. Containers request
 /// the alignment of their nodes. A call without an alignment requests `alignof(std::max_align_t)`, which blocks of 24
-/// bytes have only if the pool's options set it.
+/// bytes have only if the pool's options request it.
 ///
 /// Thread safety: as the pool and upstream.
 #pragma once
@@ -23,19 +23,19 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// A view of a `Pool` (a block_pool or a concurrent_block_pool, of any policy) as a memory resource.
+/// A view of a `Pool` (a block_pool or a concurrent_block_pool, with any policy) as a memory resource.
 template <class Pool>
 class block_resource final : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
     /// Effects: makes a view of `pool`. Requests that do not fit into a block go to the pool's upstream.
     /// Preconditions: the pool outlives the view. If threads share the pool, its upstream is thread-safe, because the
-    ///   view does not take the pool's lock. If it is not, use the other constructor.
+    ///   view does not take the pool's lock. If upstream is not thread-safe, use the other constructor.
     explicit block_resource(Pool& pool) noexcept : pool_(pool), upstream_(pool.upstream_resource()) {}
 
     /// Effects: makes a view of `pool`. Requests that do not fit into a block go to `upstream`.
-    ///   (std::pmr::null_memory_resource() rejects them.)
-    /// Preconditions: both outlive the view.
+    ///   (std::pmr::null_memory_resource() rejects such requests.)
+    /// Preconditions: `pool` and `upstream` outlive the view.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     block_resource(Pool& pool, std::pmr::memory_resource* upstream) : pool_(pool), upstream_(upstream)
     {
@@ -62,7 +62,7 @@ public:
 
     /// Effects: returns a block to the pool or upstream. nullptr is ignored.
     /// Preconditions: `block` was requested with these `bytes` and this `alignment`. If the pool has a checking policy,
-    ///   a call with a block of the pool, but a size or alignment that does not fit, is reported and ignored.
+    ///   a call for a block of the pool with a size or alignment that does not fit is reported and ignored.
     /// Complexity: as the pool or upstream.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
@@ -91,7 +91,7 @@ private:
         return bytes <= pool_.block_size() && alignment <= pool_.alignment();
     }
 
-    /// If upstream fails, returns free slabs of the pool to it and retries.
+    /// If upstream fails, returns free slabs of the pool to upstream and retries.
     MEMORY_POOL_SLOW_PATH void* allocate_upstream(std::size_t bytes, std::size_t alignment)
     {
         void* block = nullptr;

@@ -16,10 +16,10 @@
 ///     capacity = in_use + in the magazines of all threads + in the depot + free in the slabs
 ///
 /// A process may fork while threads use its pools. As with malloc, it must not fork in a signal handler. Nor may it
-/// fork in a function that a pool calls with its lock held: its upstream, or the constructor of a recycled object. In
-/// both cases a pool may be in the middle of an operation, and the fork would wait for it forever. In the child, blocks
-/// that other threads had in use or in flight stay in use. The child frees the blocks that it knows of, or all blocks
-/// with `clear` or `release`.
+/// fork in a function that a pool calls with the pool's lock held: the upstream, or the constructor of a recycled
+/// object. In both cases a pool may be in the middle of an operation, and the fork would wait for the pool forever. In
+/// the child, blocks that other threads had in use or in flight stay in use. The child frees the blocks that it knows
+/// of, or all blocks with `clear` or `release`.
 ///
 /// Thread safety: any thread; `release`, `clear` and the destructor need exclusive access.
 #pragma once

@@ -54,7 +54,7 @@ public:
     /// Effects: makes a pool with default options that allocates from the default resource.
     concurrent_handle_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_no_options<concurrent_handle_pool, Given, More...>>
     explicit concurrent_handle_pool(const Given&, const More&...) = delete;
@@ -63,13 +63,13 @@ public:
                            detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
 
     /// Effects: calls `function(T&)`, if the object is alive, and keeps the object alive until `function` returns. If
-    ///   any thread, or `function` itself, calls `destroy` meanwhile, the handle becomes stale at once, and the last
-    ///   visitor runs the destructor after its visit. `function` may use the pool, and visit any object.
+    ///   any thread, or `function` itself, calls `destroy` during the visit, the handle becomes stale at once, and the
+    ///   last visitor runs the destructor after its visit. `function` may use the pool, and visit any object.
     /// Returns: if `function` returns void, whether the object was alive; otherwise, a std::optional with a copy of the
-    ///   result of `function`, or an empty one if the object was not alive.
-    /// Preconditions: a handle that is not null is from this pool: see `handle`.
+    ///   result of `function`, empty if the object was not alive.
+    /// Preconditions: a non-null handle is from this pool: see `handle`.
     /// Throws: what `function` throws, after the visit has ended.
-    /// Complexity: O(1), plus `function`. Two atomic operations on the object's entry in the table, no lock.
+    /// Complexity: O(1), plus `function`. Needs two atomic operations on the object's entry in the table, and no lock.
     /// Thread safety: any thread. Several threads may visit an object at the same time.
     template <class Function>
     visit_result<Function> visit(handle visited, Function&& function)

@@ -8,9 +8,9 @@
 ///
 ///     live objects = blocks in use (outside of create and destroy)
 ///
-/// A process may fork, as with concurrent_block_pool. If other threads have used the pool, it does not destroy objects
-/// by itself in the child: see `clear`. (It does not notice a thread that is destroying an object in its first use of
-/// the pool.)
+/// A process may fork, as with concurrent_block_pool. If other threads have used the pool, the pool does not destroy
+/// objects by itself in the child: see `clear`. (The pool does not notice a thread whose first use of the pool, during
+/// the fork, is to destroy an object.)
 ///
 /// The pool has no iterators, because other threads may create and destroy objects during the iteration. `for_each`
 /// states when it may be called.

@@ -3,13 +3,13 @@
 /// \file
 /// The two ways in which pools signal errors.
 ///
-/// - Errors that a correct program may meet and handle are exceptions: `pool_exhausted`, `limit_exceeded`,
+/// - Errors that a correct program may encounter and handle are exceptions: `pool_exhausted`, `limit_exceeded`,
 ///   `size_overflow`, `out_of_memory`, `std::invalid_argument`.
 /// - Misuse by the program is reported: two lines on stderr (error and remedy), then a call of the error handler, which
 ///   aborts by default. Without exceptions, errors of the first kind are reported, too.
 ///
-/// Nothing here allocates, so errors work when out of memory. The exception is `std::invalid_argument`, whose text the
-/// standard library keeps on the heap.
+/// No function here allocates, so errors are signalled even when out of memory, except for `std::invalid_argument`: the
+/// standard library allocates its text on the heap.
 ///
 /// Thread safety: any thread, at any time.
 #pragma once
@@ -32,21 +32,21 @@ namespace memory_pool {
 /// The kind of an error.
 enum class MEMORY_POOL_VISIBLE error_kind
 {
-    double_free,          ///< A block was freed that is not in use.
-    foreign_pointer,      ///< A pointer was freed that no block of this pool contains, or a handle of another was used.
-    misaligned_pointer,   ///< A pointer was freed that points into a block, not at its start.
-    size_mismatch,        ///< A block was freed with a size or alignment other than the requested one.
-    buffer_overflow,      ///< The bytes just behind a block were written to.
-    write_after_free,     ///< A block was written to after it was freed.
-    leak,                 ///< Objects outlived their pool, and its policy forbids that.
-    hook_failed,          ///< A function that resets returned objects threw.
-    pool_exhausted,       ///< A bounded pool or resource was exhausted. Reported only without exceptions.
-    size_overflow,        ///< A size did not fit into std::size_t. Reported only without exceptions.
-    out_of_memory,        ///< No memory was available. Reported only without exceptions.
-    invalid_argument,     ///< An option was invalid. Reported only without exceptions.
-    wrong_thread,         ///< Another thread used a single-threaded pool. Reported only by pools that check it.
-    limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only without exceptions.
-    forbidden_allocation, ///< A thread allocated in a no_allocation_scope in which that is fatal.
+    double_free,             ///< A block was freed that is not in use.
+    foreign_pointer,         ///< A freed pointer was in no block of this pool, or a handle of another pool was used.
+    misaligned_pointer,      ///< A pointer was freed that points into a block, not at its start.
+    size_mismatch,           ///< A block was freed with a size or alignment other than the requested one.
+    buffer_overflow,         ///< The bytes just behind a block were written to.
+    write_after_free,        ///< A block was written to after it was freed.
+    leak,                    ///< Objects outlived their pool, and its policy forbids that.
+    hook_failed,             ///< A function that resets returned objects threw.
+    pool_exhausted,          ///< A bounded pool or resource was exhausted. Reported only without exceptions.
+    size_overflow,           ///< A size did not fit into std::size_t. Reported only without exceptions.
+    out_of_memory,           ///< No memory was available. Reported only without exceptions.
+    invalid_argument,        ///< An option was invalid. Reported only without exceptions.
+    wrong_thread,            ///< Another thread used a single-threaded pool. Reported only by pools that check this.
+    limit_exceeded,          ///< A limit in bytes would have been exceeded. Reported only without exceptions.
+    forbidden_allocation,    ///< A thread allocated in a no_allocation_scope in which that is fatal.
     mismatched_deallocation, ///< A block was freed by a non-matching function: delete after malloc or new[].
     buffer_underflow,        ///< The bytes just before a block were written to.
 };
@@ -62,8 +62,9 @@ struct MEMORY_POOL_VISIBLE error_report
 };
 
 /// Called after the error was printed on stderr, with no lock held and the pool in a consistent state. The handler may
-/// use the pool, but must not throw. If it returns, the pool ignores the wrong operation and stays intact; an operation
-/// by the wrong thread proceeds. Without exceptions, an operation that must return a result aborts the program.
+/// use the pool, but must not throw. If the handler returns, the pool ignores the wrong operation and stays intact; an
+/// operation by the wrong thread proceeds. Without exceptions, an operation that must return a result aborts the
+/// program.
 using error_handler = void (*)(const error_report&);
 
 namespace process_wide {
@@ -116,9 +117,9 @@ MEMORY_POOL_VISIBLE inline message text_of_limit_exceeded(const char* resource_n
 } // namespace process_wide
 
 /// Effects: installs `handler` as the error handler; nullptr: the default, which aborts. Shared libraries use the
-///   handler of the program. Two kinds have a handler of their own: libraries loaded by dlopen if the program does not
-///   export its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace
-///   memory_pool hidden (--version-script, --exclude-libs, -Bsymbolic).
+///   handler of the program. Two kinds of shared libraries have their own handler: libraries loaded by dlopen into a
+///   program that does not export its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the
+///   symbols of namespace memory_pool hidden (--version-script, --exclude-libs, -Bsymbolic).
 /// Returns: the previous handler.
 /// Thread safety: any thread.
 MEMORY_POOL_VISIBLE inline error_handler set_error_handler(error_handler handler) noexcept
@@ -137,7 +138,7 @@ MEMORY_POOL_VISIBLE inline error_handler get_error_handler() noexcept
 class MEMORY_POOL_VISIBLE pool_exhausted : public std::bad_alloc
 {
 public:
-    /// Effects: stores `text`, which names the exhausted resource and its limit, and the values.
+    /// Effects: stores the values, and `text`, which names the exhausted resource and its limit.
     pool_exhausted(const process_wide::message& text, const char* pool_name, std::size_t max_capacity,
                    std::size_t block_size) noexcept
         : text_(text), pool_name_(pool_name), max_capacity_(max_capacity), block_size_(block_size)
@@ -151,7 +152,7 @@ public:
     {
     }
 
-    /// Returns: the text, valid as long as the exception.
+    /// Returns: the text, valid for the lifetime of the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
     /// Returns: the name from the options of the pool, not a copy.
@@ -160,7 +161,7 @@ public:
     /// Returns: the maximum number of blocks, or arenas, of the pool.
     std::size_t max_capacity() const noexcept { return max_capacity_; }
 
-    /// Returns: bytes in each block or arena.
+    /// Returns: the bytes in each block or arena.
     std::size_t block_size() const noexcept { return block_size_; }
 
 private:
@@ -180,13 +181,13 @@ public:
     {
     }
 
-    /// Returns: the text, valid as long as the exception.
+    /// Returns: the text, valid for the lifetime of the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
     /// Returns: the requested number of blocks or objects.
     std::size_t count() const noexcept { return count_; }
 
-    /// Returns: bytes in each block or object.
+    /// Returns: the bytes in each block or object.
     std::size_t size() const noexcept { return size_; }
 
 private:
@@ -206,7 +207,7 @@ public:
     {
     }
 
-    /// Returns: the text, valid as long as the exception.
+    /// Returns: the text, valid for the lifetime of the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
     /// Returns: the name from the options of the resource, not a copy.
@@ -215,7 +216,7 @@ public:
     /// Returns: the limit, in bytes.
     std::size_t limit() const noexcept { return limit_; }
 
-    /// Returns: the bytes in use at that moment.
+    /// Returns: the bytes in use when the allocation failed.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
 
     /// Returns: the requested bytes.
@@ -236,7 +237,7 @@ public:
     /// Effects: stores `text`, which names the resource.
     explicit out_of_memory(const process_wide::message& text) noexcept : text_(text) {}
 
-    /// Returns: the text, valid as long as the exception.
+    /// Returns: the text, valid for the lifetime of the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
 private:

@@ -89,7 +89,7 @@ class basic_shared_pool;
 template <class T, class Blocks>
 class basic_recycling_shared_pool;
 
-/// Objects for std::shared_ptr. Any thread may drop the last pointer to one.
+/// Objects for std::shared_ptr. Any thread may drop the last pointer to an object.
 template <class T, class Policy = default_policy>
 using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 
@@ -97,7 +97,7 @@ using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 template <class T, class Policy = default_policy>
 using unsynchronized_shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
 
-/// Recycled objects for std::shared_ptr. Any thread may drop the last pointer to one.
+/// Recycled objects for std::shared_ptr. Any thread may drop the last pointer to an object.
 template <class T, class Policy = default_policy>
 using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 
@@ -144,21 +144,21 @@ class arena_scope;
 template <class Pool, class Upstream>
 class basic_pool_resource;
 
-/// Pools by size for one thread. See policies.hpp for `Policy`, the policy of the pools, and basic_pool_resource for
-/// the interface.
+/// Pools by size class for one thread. See policies.hpp for `Policy`, the policy of the pools, and basic_pool_resource
+/// for the interface.
 template <class Policy = default_policy>
 using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<Policy>, detail::core::plain_upstream>;
 
-/// Pools by size for one thread, with only the checks that cost nothing.
+/// Pools by size class for one thread, with only the checks that cost nothing.
 using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
 
-/// Pools by size for many threads. See policies.hpp for `Policy`, the policy of the pools, and basic_pool_resource for
-/// the interface.
+/// Pools by size class for many threads. See policies.hpp for `Policy`, the policy of the pools, and
+/// basic_pool_resource for the interface.
 template <class Policy = default_policy>
 using basic_synchronized_pool_resource =
     basic_pool_resource<basic_concurrent_block_pool<Policy>, detail::core::locked_upstream>;
 
-/// Pools by size for many threads, with only the checks that cost nothing.
+/// Pools by size class for many threads, with only the checks that cost nothing.
 using synchronized_pool_resource = basic_synchronized_pool_resource<>;
 
 template <class Pool>

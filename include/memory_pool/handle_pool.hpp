@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool whose objects have 8-byte handles, for one thread, and the common part of all pools with handles.
-/// concurrent_handle_pool.hpp has the pool that threads share. A handle becomes stale when its object is destroyed, and
-/// stays stale when another object reuses the object's place or memory.
+/// A pool for one thread whose objects have 8-byte handles, and the common part of all pools with handles. The pool
+/// that threads share is in concurrent_handle_pool.hpp. A handle becomes stale when its object is destroyed, and stays
+/// stale when another object reuses the object's place or memory.
 ///
 ///     create(arguments...)  ->  handle          get(handle)  ->  T*, or nullptr if the object is gone
 ///     destroy(handle)       ->  was it alive?   for (T& object : pool)
@@ -12,7 +12,7 @@
 ///
 ///     alive: handle and table have the same generation; destroying the object changes the generation in the table
 ///
-/// The memory of the objects returns to upstream as in any pool. The table stays until the pool is destroyed: without
+/// The memory of the objects returns to upstream as in any pool. The table exists until the pool is destroyed: without
 /// its generations, a stale handle could refer to a later object.
 ///
 /// Thread safety: as the block pool: one thread at a time may use a handle_pool. Users synchronize access to the
@@ -56,11 +56,10 @@ public:
     using value_type = T;
     /// The pool's policy.
     using policy = typename Blocks::policy;
-    /// A handle of an object. Pools of the same type have the same type of handle: use a handle only with its own pool.
-    /// A checking policy reports a handle of another pool, and ignores the call, as for a stale handle. It reports
-    /// every such handle if at most 1,000 pools of the type were made between the two pools, and no place has had more
-    /// than 200,000 objects. Otherwise, it reports 255 of 256 such handles if no place has had more than 4 million
-    /// objects.
+    /// A handle of an object. Pools of the same type share one type of handle: use a handle only with its own pool. A
+    /// checking policy reports a handle of another pool, and treats it as stale. It reports every such handle if at
+    /// most 1,000 pools of the type were made between the two pools, and no place has had more than 200,000 objects.
+    /// Otherwise, it reports 255 of 256 such handles if no place has had more than 4 million objects.
     using handle = pool_handle<T>;
 
     /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`.
@@ -79,9 +78,9 @@ public:
     {
     }
 
-    // Neither copyable nor movable: its objects may refer to it.
+    // Neither copyable nor movable: the objects may refer to the pool.
     basic_handle_pool(const basic_handle_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
-    basic_handle_pool& operator=(const basic_handle_pool&) = delete; // Hold it by a std::unique_ptr.
+    basic_handle_pool& operator=(const basic_handle_pool&) = delete; // Hold the pool in a std::unique_ptr.
 
     /// Effects: destroys all live objects, as `clear` does, and returns all memory to upstream.
     ~basic_handle_pool()
@@ -129,7 +128,7 @@ public:
     }
 
     /// Effects: makes a `T` as `create` does, after waiting for a block if none is available.
-    /// Preconditions: threads share the pool; only a concurrent_handle_pool lets threads wait.
+    /// Preconditions: threads share the pool. Only a concurrent_handle_pool supports waiting.
     /// Returns: the handle of the object.
     /// Throws: as `Blocks::allocate_wait` and `create`. On failure the block and the place are freed.
     /// Complexity: as `Blocks::allocate_wait`, plus the constructor.
@@ -163,18 +162,18 @@ public:
     }
 
     /// Effects: destroys the object, if it is alive: first its handles become stale, then its destructor runs, then its
-    ///   block is freed. The destructor may call `destroy` and `create` of the same pool. During a `clear`, the
-    ///   destructor runs later in it. Where threads share the pool and the object is being visited, its last visitor
-    ///   destroys it. A checking policy reports an overflow; the object is destroyed anyway.
+    ///   block is freed. The destructor may call `destroy` and `create` of the same pool. During `clear`, the
+    ///   destructor runs later within `clear`. If threads share the pool and the object is being visited, the last
+    ///   visitor destroys it. A checking policy reports an overflow; the object is destroyed anyway.
     /// Returns: whether the object was alive; false for a stale handle and the null handle, which are ignored.
-    /// Preconditions: a handle that is not null is from this pool: see `handle`.
+    /// Preconditions: a non-null handle is from this pool: see `handle`.
     /// Complexity: O(1), plus the destructor.
     /// Thread safety: as `Blocks`. If several threads destroy an object, exactly one call returns true.
     MEMORY_POOL_ALWAYS_INLINE bool destroy(handle destroyed) noexcept { return this->destroy_one(destroyed); }
 
     /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their handles to `handles`.
-    ///   It allocates all blocks and places before it makes the first object. The objects become alive together, after
-    ///   the last constructor: before that, they are not visited, and no handle finds them.
+    ///   Allocates all blocks and places before it makes the first object. All objects become alive together, after the
+    ///   last constructor: before that, they are not visited, and no handle finds them.
     /// Returns: `count`.
     /// Preconditions: the constructor does not clear the pool.
     /// Throws: as `create`. On failure the objects made so far are destroyed, and all blocks and places are freed.
@@ -202,7 +201,7 @@ public:
         return prepared;
     }
 
-    /// Effects: destroys the live objects of `count` handles, in order, as `destroy` does. It may free their blocks in
+    /// Effects: destroys the live objects of `count` handles, in order, as `destroy` does. May free their blocks in
     ///   batches, after several destructors. Stale, null and repeated handles are ignored.
     /// Returns: the number of objects that were alive.
     /// Preconditions: as `destroy`. The destructors do not clear the pool.
@@ -215,8 +214,8 @@ public:
 
     /// Returns: the object, or nullptr if the handle is stale or null. The pointer is valid until the object is
     ///   destroyed.
-    /// Preconditions: as `destroy`. Where threads share the pool, no other thread destroys the object while the pointer
-    ///   is used: if one could, use `visit`.
+    /// Preconditions: as `destroy`. If threads share the pool, no other thread destroys the object while the pointer is
+    ///   used. If another thread could, use `visit`.
     /// Complexity: O(1).
     /// Thread safety: as `Blocks`.
     MEMORY_POOL_ALWAYS_INLINE T* get(handle of) noexcept { return object_in(this->find(of)); }
@@ -247,10 +246,10 @@ public:
     }
 
     /// Effects: calls `visit(T&)` for each live object, in the order of places. `visit` may destroy and create objects,
-    ///   but must not call `clear` or `release`. An object that it creates may or may not be visited.
+    ///   but must not call `clear` or `release`. Objects created by `visit` may or may not be visited.
     /// Throws: what `visit` throws.
     /// Complexity: linear in the peak number of live objects since the last `clear`.
-    /// Thread safety: as `Blocks`. Where threads share the pool, it visits each object as the function `visit` does.
+    /// Thread safety: as `Blocks`. If threads share the pool, each object is visited as by the function `visit`.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -263,25 +262,25 @@ public:
 
     /// Effects: destroys all live objects, makes all handles stale, and keeps the memory for later. A handle becomes
     ///   stale when `destroy` is called with it, or when the destructor of its object begins. Destructors may destroy
-    ///   other objects. Each object is destroyed exactly once, one after the other, so a list of any length can be
+    ///   other objects. Objects are destroyed exactly once, one after another, so a list of any length can be
     ///   destroyed. Destructors may also create objects, which `clear` destroys too. `clear` is a no-op if one of these
-    ///   destructors calls it. In the child of a fork, if other threads of the parent used the pool, it runs no
-    ///   destructors, as basic_object_pool.
+    ///   destructors calls it. In the child of a fork, if other threads of the parent used the pool, `clear` runs no
+    ///   destructors, as in basic_object_pool.
     /// Preconditions: not called by a constructor, or by a destructor that `destroy` runs. Destructors stop creating
     ///   objects at some point. No object is being visited.
     /// Complexity: linear in the peak number of live objects since the last `clear`.
     /// Thread safety: no other thread may use the pool at the same time.
     void clear() noexcept { this->destroy_all_alive(); }
 
-    /// Effects: destroys all live objects, as `clear` does, and returns all memory to upstream except for the table of
-    ///   places: stale handles stay stale.
+    /// Effects: destroys all live objects, as `clear` does, and returns all memory to upstream except the table of
+    ///   places, so stale handles stay stale.
     /// Preconditions: as `clear`.
     /// Complexity: as `clear`.
     /// Thread safety: as `clear`.
     void release() noexcept
     {
         clear();
-        if (!this->is_clearing()) // Otherwise a destructor within clear() calls this.
+        if (!this->is_clearing()) // Otherwise a destructor within clear() called release().
             blocks_.release();
     }
 
@@ -315,13 +314,13 @@ public:
     /// Returns: the number of objects allocated from upstream, alive or not.
     std::size_t capacity() const noexcept { return blocks_.capacity(); }
 
-    /// Returns: the maximum number of live objects, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of live objects; `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
 
-    /// Returns: whether there is a limit.
+    /// Returns: whether the number of live objects is limited.
     bool is_bounded() const noexcept { return blocks_.is_bounded(); }
 
-    /// Returns: the number of live objects, plus that of destroyed objects which are still being visited.
+    /// Returns: the number of live objects and of destroyed objects that are still being visited.
     /// Complexity: as `Blocks::in_use`.
     std::size_t in_use() const noexcept { return blocks_.in_use(); }
 
@@ -339,7 +338,7 @@ public:
     /// Complexity: O(1).
     std::size_t growth_count() const noexcept { return blocks_.growth_count(); }
 
-    /// Returns: bytes held from upstream, bookkeeping and the table of places included.
+    /// Returns: the bytes allocated from upstream, including bookkeeping and the table of places.
     std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved() + this->bytes_of_places(); }
 
     /// Returns: the pool's name in reports.
@@ -361,8 +360,8 @@ public:
     /// Preconditions: `policy::counts`.
     void reset_peak() noexcept { blocks_.reset_peak(); }
 
-    /// Returns: whether the invariants hold, as `Blocks::verify`, and each place is free or has a live object. For
-    ///   tests.
+    /// Returns: whether the invariants hold: those of `Blocks::verify`, and that each place is free or has a live
+    ///   object. For tests.
     /// Complexity: linear in blocks and places.
     bool verify() const noexcept { return blocks_.verify() && places_.verify(in_use()); }
 
@@ -421,14 +420,14 @@ public:
     /// Effects: makes a pool with default options that allocates from the default resource.
     handle_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_options<handle_pool, Given, More...>>
     explicit handle_pool(const Given&, const More&...) = delete;
 
     handle_pool(const handle_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
 
-    /// An iterator over the live objects, in the order of their places. It stays valid until its object is destroyed,
-    /// also when other objects are created or destroyed.
+    /// An iterator over the live objects, in the order of their places. The iterator stays valid until its object is
+    /// destroyed, even if other objects are created or destroyed.
     using iterator = iterator_of<false>;
     /// An iterator over constant objects.
     using const_iterator = iterator_of<true>;
@@ -464,7 +463,7 @@ public:
     iterator erase(const_iterator position) noexcept
     {
         (void)this->destroy(position.handle());
-        // Advances only now: the destructor may destroy the next object.
+        // Advances only now, because the destructor may destroy the next object.
         return {this, position.walk_};
     }
 
@@ -510,8 +509,8 @@ private:
             return before;
         }
 
-        /// Returns: whether both refer to the same object, or both are end iterators.
-        /// Preconditions: both are of the same pool, or end iterators.
+        /// Returns: whether both iterators refer to the same object, or both are end iterators.
+        /// Preconditions: both are iterators of the same pool, or end iterators.
         friend bool operator==(const iterator_of& a, const iterator_of& b) noexcept { return a.index() == b.index(); }
         friend bool operator!=(const iterator_of& a, const iterator_of& b) noexcept { return a.index() != b.index(); }
 

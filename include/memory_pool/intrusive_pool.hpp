@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool of objects owned by boost::intrusive_ptr. Each is constructed on request, and destroyed when the last pointer
-/// to it goes.
+/// A pool of objects owned by boost::intrusive_ptr. Each object is constructed on request, and destroyed when the last
+/// pointer to it goes.
 ///
 ///     make(arguments...)  ->  block  ->  T constructed in it  ->  boost::intrusive_ptr<T>
 ///     the last pointer goes  ->  T destroyed  ->  block back to the pool, or, if the pool is gone, to its store
 ///
 ///     in_use = objects with references
 ///
-/// Thread safety: any thread may acquire and release objects. If they derive from pooled<T, plain_references>, one
-/// thread at a time may use the pool and its objects.
+/// Thread safety: any thread may acquire and release objects. If the objects derive from pooled<T, plain_references>,
+/// one thread at a time may use the pool and its objects.
 #pragma once
 
 #if defined(__has_include)
@@ -89,7 +89,7 @@ public:
     /// Effects: makes a pool with default options that allocates from the default resource.
     intrusive_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_options<intrusive_pool, Given, More...>>
     explicit intrusive_pool(const Given&, const More&...) = delete;
 

@@ -12,15 +12,15 @@
 ///
 /// These allocations of the thread count:
 ///
-/// - A call of upstream by a pool, arena or pool resource, also during construction: one allocation, whatever upstream
-///   does.
-/// - A block from np_alloc, also through malloc and operator new if np_alloc replaces them (libnp_malloc.so,
-///   np_new_delete.hpp). Not detected: blocks from another malloc.
+/// - A call of upstream by a pool, arena or pool resource, even during construction. Each call counts as one
+///   allocation, whatever upstream does.
+/// - A block from np_alloc, including through malloc and operator new if np_alloc replaces them (libnp_malloc.so,
+///   np_new_delete.hpp). Blocks from another malloc are not detected.
 ///
-/// An allocation is counted, and reported on stderr with its call stack. If it is fatal, the error handler is called,
-/// which aborts. Frees and failed allocations neither count nor get reported.
+/// An allocation is counted, and reported on stderr with its call stack. If the allocation is fatal, the error handler
+/// is called, which aborts. Frees and failed allocations are neither counted nor reported.
 ///
-/// (Allocations from np_alloc are detected on ELF platforms only.)
+/// (Allocations from np_alloc are detected only on ELF platforms.)
 ///
 /// Thread safety: a scope belongs to the thread that began it.
 #pragma once
@@ -34,7 +34,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// The treatment of an allocation in a no_allocation_scope, which always counts it and never prevents it.
+/// The treatment of allocations in a no_allocation_scope. The scope always counts them and never prevents them.
 enum class allocating
 {
     counted = np_allocating_counted,   ///< Only counted.
@@ -48,14 +48,14 @@ class no_allocation_scope : detail::base::immovable<no_allocation_scope>
 public:
     /// Effects: begins the scope. `name` is its name in reports.
     /// Preconditions: `name` outlives the scope.
-    /// Complexity: O(1); with np_alloc, linear in size classes, about 70.
+    /// Complexity: O(1); with np_alloc, linear in size classes (about 70).
     explicit no_allocation_scope(const char* name, allocating treatment = allocating::reported) noexcept
         : scope_{name, static_cast<np_allocating>(treatment), 0, 0, &detail::core::report_allocation},
           outer_(detail::core::set_no_allocation_scope(&scope_))
     {
     }
 
-    /// Effects: ends the scope. The outer one applies again.
+    /// Effects: ends the scope. The outer scope applies again.
     /// Preconditions: called by the thread that began the scope.
     /// Complexity: as the constructor.
     ~no_allocation_scope()
@@ -68,7 +68,7 @@ public:
     /// Returns: the number of allocations, excluding nested scopes.
     std::size_t allocations() const noexcept { return scope_.allocations; }
 
-    /// Returns: the bytes of these allocations, as requested.
+    /// Returns: the requested bytes of these allocations.
     std::size_t bytes() const noexcept { return scope_.bytes; }
 
 private:
@@ -83,7 +83,7 @@ public:
     /// Effects: begins the scope.
     allocation_scope() noexcept = default;
 
-    /// Effects: ends the scope. The outer one applies again.
+    /// Effects: ends the scope. The outer scope applies again.
     /// Preconditions: called by the thread that began the scope.
     ~allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
 

@@ -32,7 +32,7 @@ extern "C" {
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
 
-/** Returns: the version of the library that the program is linked with, as NP_ALLOC_VERSION. */
+/** Returns: the version of the linked library, in the format of NP_ALLOC_VERSION. */
 int np_version(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: a block of at least `bytes`, aligned to 16, and unique even for 0 bytes; NULL, with errno ENOMEM, if there
@@ -41,23 +41,23 @@ int np_version(void) MEMORY_POOL_NP_NOEXCEPT;
 MEMORY_POOL_NP_ALLOCATES(1)
 void* np_alloc(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: as np_alloc. Records `file` and `line` as the call site of the block while it is in use, even when it is
- *    resized. Best effort: without memory for the record, the block has no call site. np_leak_report,
- *    np_call_site_visit and reports of misuse show it.
+/** Returns: as np_alloc. The block keeps `file` and `line` as its call site while it is in use, even if it is resized.
+ *    np_leak_report, np_call_site_visit and misuse reports show the call site. Best effort: if there is no memory for
+ *    the record, the block has no call site.
  *  Preconditions: `file` is NULL, or a string that outlives the block, as `__FILE__` does.
- *  Complexity: as np_alloc, plus locks that few threads share. */
+ *  Complexity: as np_alloc, plus locks that only a few threads share. */
 MEMORY_POOL_NP_ALLOCATES(1)
 void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: frees a block. Ignores NULL. Preserves errno.
- *  Preconditions: `block` is from this library and in use. Foreign pointers, and pointers into a large block, are
- *    reported; if the error handler returns, the call is ignored.
+ *  Preconditions: `block` is from this library and in use. Foreign pointers and pointers into a large block are
+ *    reported. If the error handler returns, the call is ignored.
  *  Complexity: O(1), with an occasional batch of blocks. */
 void np_free(void* block) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_alloc(count * size), filled with zeros; NULL, with errno ENOMEM, if the product overflows.
- *  Complexity: as np_alloc, plus linear in bytes. In blocks above 32 KiB, memory fresh from the OS is zero already and
- *    not filled. */
+ *  Complexity: as np_alloc, plus linear in bytes. In blocks above 32 KiB, memory fresh from the OS is already zero and
+ *    is not filled again. */
 MEMORY_POOL_NP_ALLOCATES(1, 2)
 void* np_calloc(size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -65,11 +65,11 @@ void* np_calloc(size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 MEMORY_POOL_NP_ALLOCATES(1)
 void* np_zalloc(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: resizes a block, in place if possible. Preserves the contents up to the smaller of both sizes. NULL: as
- *    np_alloc.
- *  Returns: the resized block. For 0 bytes, a block as from np_alloc(0), which must be freed; never NULL if `block` was
- *    in use. NULL, with errno ENOMEM and `block` unchanged, if there is no memory. NULL, with errno EINVAL, if misuse
- *    of the block was reported and the error handler returned.
+/** Effects: resizes a block, in place if possible. Preserves the contents up to the smaller of the two sizes. If
+ *    `block` is NULL, allocates as np_alloc does.
+ *  Returns: the resized block. For 0 bytes, a block as from np_alloc(0), which must be freed; never NULL in this case
+ *    if `block` was in use. NULL, with errno ENOMEM and `block` unchanged, if there is no memory. NULL, with errno
+ *    EINVAL, if misuse of the block was reported and the error handler returned.
  *  Preconditions: as np_free.
  *  Complexity: as np_alloc; linear in the contents if the block moves, unless the OS moves its pages, as Linux does for
  *    growing blocks of 1 MiB or more. */
@@ -80,8 +80,8 @@ void* np_realloc(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 MEMORY_POOL_NP_RESIZES(2, 3)
 void* np_reallocarray(void* block, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: as np_alloc, a block aligned to `alignment`; NULL, with errno EINVAL, if `alignment` is not a power of
- *    two. */
+/** Returns: as np_alloc, but the block is aligned to `alignment`; NULL, with errno EINVAL, if `alignment` is not a
+ *    power of two. */
 MEMORY_POOL_NP_ALLOCATES_ALIGNED(1, 2)
 void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -96,8 +96,8 @@ MEMORY_POOL_NP_RESIZES_ALIGNED(2, 3)
 void* np_aligned_realloc(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: grows a block in place to at least `bytes`, if possible. Never shrinks or moves it.
- *  Returns: the block on success. Otherwise NULL, with the block unchanged: errno is ENOMEM; or EINVAL if `block` is
- *    NULL, or its misuse was reported and the error handler returned.
+ *  Returns: the block on success. Otherwise NULL, and the block is unchanged. errno is EINVAL if `block` is NULL, or if
+ *    its misuse was reported and the error handler returned; otherwise ENOMEM.
  *  Preconditions: as np_free. */
 MEMORY_POOL_NP_RESIZES(2)
 void* np_expand(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
@@ -113,9 +113,10 @@ MEMORY_POOL_NP_ALLOCATES_TEXT char* np_strndup(const char* text, size_t max_leng
  *    memory. */
 MEMORY_POOL_NP_RESULT int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: the usable bytes of `block`, at least the requested size; 0 for NULL, and if misuse of the block was
- *    reported and the error handler returned. Compilers only know the requested size: they may warn about the use of
- *    more, or abort the program (_FORTIFY_SOURCE). To use every byte, request np_good_size.
+/** Returns: the usable bytes of `block`, at least the requested size; 0 for NULL, or if misuse of the block was
+ *    reported and the error handler returned. Compilers know only the requested size. They may warn about uses of
+ *    further bytes, or generate code that aborts the program (_FORTIFY_SOURCE). To use every byte, request
+ *    np_good_size(bytes).
  *  Preconditions: as np_free. */
 size_t np_usable_size(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -127,7 +128,7 @@ size_t np_good_size(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 size_t np_aligned_good_size(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_free.
- *  Preconditions: as np_free; `bytes` is the requested size. The checked build reports another size, and frees the
+ *  Preconditions: as np_free; `bytes` is the requested size. The checked build reports any other size, and frees the
  *    block if the error handler returns. */
 void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -136,51 +137,53 @@ void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
  *    above 16 for a block that was requested with 16 or less, and vice versa. Otherwise `alignment` is ignored. */
 void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: 1 if `address` lies in memory of this library's blocks, else 0. Any pointer is allowed. Does not show
- *    whether the block is in use: the memory of a freed block counts while it is kept for blocks of that size. The
- *    memory of a freed large block stops counting at once.
+/** Returns: 1 if `address` lies in memory of this library's blocks, else 0. Any pointer is allowed. The result does not
+ *    show whether a block is in use: the memory of a freed small block counts while it is kept for blocks of that size.
+ *    The memory of a freed large block does not count.
  *  Complexity: O(1); linear in the blocks outside of the region, if there are any. */
 int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: returns free memory to the OS: this thread's cache, parked heaps, free runs, and other threads' empty
  *    slabs (best effort).
- *  Returns: the number of bytes returned. Does not count single pages between blocks in use, as those may have been
- *    returned earlier.
+ *  Returns: the number of bytes returned. Does not count single pages between blocks in use, because those may have
+ *    been returned earlier.
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: releases memory of this thread, before it stops allocating and freeing for a while. Returns its cached
- *    blocks to their slabs, frees empty slabs, and returns memory of its slabs and of free runs to the OS, as happens
- *    when a thread has freed nearly all of its blocks. The next calls of the thread take longer.
+/** Effects: releases memory of this thread. Call it before the thread stops allocating and freeing for a while. Returns
+ *    the thread's cached blocks to their slabs, frees empty slabs, and returns memory of its slabs and of free runs to
+ *    the OS. np_alloc does this by itself when a thread has freed nearly all of its blocks. The next calls of the
+ *    thread take longer.
  *  Complexity: linear in the thread's cached blocks and slabs. */
 void np_thread_idle(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: sets the function that np_alloc calls when memory exceeds the soft limit (np_option_soft_limit_bytes) and
- *    no free memory is left to return; NULL: none. `function(bytes, argument)` is called once for each crossing, with
- *    np_statistics::bytes_reserved. When the function returns, np_alloc returns the freed memory to the OS.
+ *    no free memory is left to return. NULL removes the function. `function(bytes, argument)` is called once for each
+ *    crossing; `bytes` is np_statistics::bytes_reserved. When the function returns, np_alloc returns the freed memory
+ *    to the OS.
  *
- *    The thread that crosses the limit calls the function: in the call that crosses it, or in a later call that the
- *    thread cache cannot serve. np_alloc holds no lock then, but the program may, so the function must not wait for a
- *    lock of the program. It may allocate and free, but must not throw or leave by longjmp. While the function runs,
- *    its thread handles no further crossing. Other threads do, so the function may run in several threads at once.
- *    Another thread may still call the previous function after np_set_soft_limit_callback returns. */
+ *    The thread that crosses the limit calls the function, either in the call that crosses the limit or in a later call
+ *    that the thread cache cannot serve. np_alloc holds no lock then, but the program may hold one, so the function
+ *    must not wait for a lock of the program. It may allocate and free, but must not throw or leave by longjmp. While
+ *    the function runs, its thread handles no further crossings. Other threads do, so the function may run in several
+ *    threads at once. Another thread may still call the previous function after np_set_soft_limit_callback returns. */
 void np_set_soft_limit_callback(void (*function)(size_t bytes, void* argument), void* argument) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: opens a descriptor for event loops (poll, epoll) at the first call. The descriptor becomes readable each
  *    time np_alloc has returned free memory under pressure (np_option_pressure). The program can then release memory
- *    that only it can: its own caches, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes resets
- *    the descriptor. It is non-blocking. Do not close it. The child of a fork must call np_pressure_fd again, as the
- *    descriptor is closed there.
+ *    that np_alloc cannot release: the program's own caches, pools of one thread, and the cache of this thread
+ *    (np_trim). Reading 8 bytes resets the descriptor. It is non-blocking. Do not close it. The child of a fork must
+ *    call np_pressure_fd again, because the descriptor is closed there.
  *  Returns: the descriptor; -1 on failure, with errno from the OS, or ENOSYS where descriptors are not supported. */
 int np_pressure_fd(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: 1 if it pays to move `block`, because its slab is sparse and can become empty: compared with the other
- *    slabs of that size that have free blocks, in the same heap or thread, it has at most the mean number of blocks in
- *    use, and the other slabs have enough free blocks to take all of them. Otherwise 0. Also 0 for NULL, a block
- *    outside of slabs (a large block or a sample) and any other pointer, and while another thread changes these slabs.
- *    Does not report misuse.
+/** Returns: 1 if it pays to move `block`, because its slab is sparse and can become empty. The slab is compared with
+ *    the other slabs of that block size that have free blocks, in the same heap or thread: it has at most the mean
+ *    number of blocks in use, and the other slabs have enough free blocks to take all of its blocks. Otherwise 0. Also
+ *    0 for NULL, for a block outside of slabs (a large block or a sample), for any other pointer, and while another
+ *    thread changes these slabs. Does not report misuse.
  *  Preconditions: no other thread destroys the heap of `block` during the call.
- *  Complexity: O(1), with a lock that few threads share. */
+ *  Complexity: O(1), with a lock that only a few threads share. */
 int np_defrag_hint(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: if np_defrag_hint(block), copies the contents of `block` to a block of the same size in a denser slab, and
@@ -202,9 +205,9 @@ typedef struct np_heap np_heap;
  *      bytes_committed = bytes_in_use + bytes_cached + bytes_in_transit + bytes_free_in_slabs + bytes_never_carved
  *                        + bytes_dirty + bytes_of_metadata
  *
- *  docs/memory.md explains what makes each term large, and what to do about it. Blocks count with their usable bytes
- *  (np_usable_size), above 32 KiB rounded up to a multiple of 64 KiB. In the checked build, blocks count with the bytes
- *  that they occupy, including canaries. */
+ *  docs/memory.md explains what makes each term large, and what to do about it. A block counts with its usable bytes
+ *  (np_usable_size), rounded up to a multiple of 64 KiB if there are more than 32 KiB. In the checked build, a block
+ *  counts with the bytes that it occupies, including canaries. */
 typedef struct np_statistics
 {
     /** Bytes of blocks that are allocated and not freed. */
@@ -213,7 +216,8 @@ typedef struct np_statistics
     size_t bytes_cached;
     /** Bytes of remote frees that are not drained yet, including their batches. */
     size_t bytes_in_transit;
-    /** Bytes taken from the OS and not returned, written to or not. Excludes most metadata: see bytes_committed. */
+    /** Bytes taken from the OS and not returned, whether written to or not. Excludes most metadata: see
+     *  bytes_committed. */
     size_t bytes_reserved;
     /** The peak of bytes_reserved. */
     size_t peak_bytes_reserved;
@@ -235,10 +239,10 @@ typedef struct np_statistics
     size_t heaps;
     /** Reports of misuse so far. */
     size_t misuse_reports;
-    /** Bytes of the call site tables, on top of bytes_reserved: 53 to 320 for each block of np_alloc_at in use, at
-     *  least a page. */
+    /** Bytes of the call site tables, not included in bytes_reserved: 53 to 320 for each block from np_alloc_at in use,
+     *  but at least a page. */
     size_t bytes_of_call_sites;
-    /** Checked frees whose size was larger than the block. */
+    /** Sized frees whose size was checked, and was larger than the block. */
     size_t size_mismatches;
     /** Bytes taken from the OS and not returned: the sum above. Pages that were never touched, or were purged between
      *  blocks in use, are not resident: see np_resident_bytes. */
@@ -250,8 +254,8 @@ typedef struct np_statistics
     size_t bytes_never_carved;
     /** Bytes of slice tables, heaps, call site tables, and guard pages around samples. */
     size_t bytes_of_metadata;
-    /** The part of bytes_in_use beyond the requests. The checked build counts it exactly, except for blocks outside of
-     *  the region. Otherwise exact for large blocks, and estimated from sampled requests for small blocks. */
+    /** The part of bytes_in_use beyond the requested bytes. Exact in the checked build, except for blocks outside of
+     *  the region. In other builds, exact for large blocks, and estimated from sampled requests for small blocks. */
     size_t bytes_of_slack;
     /** The state of memory pressure: an np_pressure. */
     size_t pressure;
@@ -281,16 +285,16 @@ typedef enum np_pressure
 } np_pressure;
 
 /** Effects: writes current statistics to `*statistics`, of size `bytes`. Writes only the members within that size, and
- *    sets members that this library does not know to 0. So the struct can grow, and programs and libraries of different
- *    versions work together. Programs call np_get_statistics.
+ *    sets members that this library does not know to 0. The struct can therefore grow, and programs and libraries of
+ *    different versions work together. Programs call np_get_statistics.
  *  Complexity: as np_get_statistics. */
 void np_get_statistics_sized(np_statistics* statistics, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: writes current statistics to `*statistics`.
  *
- *  They are exact if no other thread is in a call of this library, even if other threads cache blocks. Otherwise each
- *  value was correct at some moment, and the values may be inconsistent with each other. In the child of a fork, blocks
- *  in caches of threads that do not exist there count as in use.
+ *  The statistics are exact if no other thread is in a call of this library, even if other threads cache blocks.
+ *  Otherwise each value was correct at some moment, and the values may be inconsistent with each other. In the child of
+ *  a fork, blocks in caches of threads that do not exist there count as in use.
  *  Complexity: linear in heaps, not in blocks; in the checked build, linear in blocks. */
 static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_NOEXCEPT
 {
@@ -298,8 +302,8 @@ static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_N
 }
 
 /** Returns: the bytes of committed memory that are resident now, as the OS reports them (mincore). Assumes that pages
- *    of small tables are resident. 0 if unknown: only Linux reports it. Less than np_statistics::bytes_committed,
- *    unless memory is locked.
+ *    of small tables are resident. 0 if unknown: only Linux reports resident pages. The result is less than
+ *    np_statistics::bytes_committed, unless memory is locked.
  *  Complexity: linear in pages. */
 size_t np_resident_bytes(void) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -319,12 +323,12 @@ typedef enum np_format
 } np_format;
 
 /** Effects: passes current statistics to `write(text, length, argument)`, in parts; if `write` is NULL, prints them on
- *    stderr. Does not allocate, and holds no lock during `write`. A function that writes to a FILE:
+ *    stderr. Does not allocate, and holds no lock during `write`. For example, to write to a FILE:
  *
  *      void to_file(const char* text, size_t length, void* file) { fwrite(text, 1, length, file); }
  *
- *    Text has a line for each value, and a table with a row for each block size. JSON has a number for each member of
- *    np_statistics, `bytes_resident` (np_resident_bytes; null if unknown), and an array `classes` of objects with
+ *    The text has a line for each value, and a table with a row for each block size. JSON has a number for each member
+ *    of np_statistics, `bytes_resident` (np_resident_bytes; null if unknown), and an array `classes` of objects with
  *    `block_bytes`, the numbers of blocks `in_use`, `cached`, `in_transit`, `outstanding` (in use or in transit) and
  *    `free`, and `bytes_never_carved` and `slab_bytes`:
  *
@@ -349,40 +353,41 @@ typedef struct np_call_site
 } np_call_site;
 
 /** Effects: takes a snapshot of the call sites that have blocks in use, and calls `visit(site, argument)` for each,
- *    most bytes first, until `visit` returns 0. A line of a header in several libraries is one site. Without memory for
- *    the snapshot, all blocks belong to line 0 of "unknown". `site->file` is a copy, valid until `visit` returns.
+ *    most bytes first, until `visit` returns 0. A line of a header is one site, even if several libraries include the
+ *    header. If there is no memory for the snapshot, all blocks are listed under line 0 of "unknown". `site->file` is a
+ *    copy, valid until `visit` returns.
  *  Returns: 1; 0 if `visit` returned 0.
- *  Throws: what `visit` throws, if it is a C++ function; the memory of the snapshot is leaked then.
+ *  Throws: what `visit` throws, if it is a C++ function. An exception leaks the memory of the snapshot.
  *  Complexity: linear in blocks from np_alloc_at, and O(n log n) for n sites.
- *  Thread safety: any thread. Other threads' calls with blocks from np_alloc_at wait while the snapshot is taken, but
- *    not during `visit`. */
+ *  Thread safety: any thread. Other threads' calls that involve blocks from np_alloc_at wait while the snapshot is
+ *    taken, but not during `visit`. */
 int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), void* argument);
 
 /* Leaks: blocks from np_alloc_at that are still in use, by call site. */
 
-/** Effects: passes the blocks in use to `write`, or prints them, as np_statistics_print does: a line for each call
- *    site, most bytes first, and a total:
+/** Effects: passes the list of blocks in use to `write`, or prints it, as np_statistics_print does. The text has a line
+ *    for each call site, most bytes first, and a total:
  *
  *      np_alloc: in use, by call site:
  *        orders.c:42  3 blocks  192 bytes
  *        parser.c:7  1 block  100 bytes
  *        in all  4 blocks  292 bytes
  *
- *    If no such block is in use, there is no text. JSON has `tracked`, whether np_alloc_at was ever called, the numbers
- *    `blocks` and `bytes`, and an array `sites`, possibly empty, of objects with `file`, `line`, `blocks` and `bytes`.
- *    Bytes are as requested.
+ *    If no block from np_alloc_at is in use, there is no text. JSON has `tracked`, whether np_alloc_at was ever called,
+ *    the numbers `blocks` and `bytes`, and an array `sites`, possibly empty, of objects with `file`, `line`, `blocks`
+ *    and `bytes`. Bytes are requested bytes.
  *
  *    If np_alloc_at was never called, and blocks are sampled (NP_PROFILE_BYTES), blocks in use are listed by call
- *    stack: the innermost function in place of a line, its callers below. Unless each block is a sample, the numbers
- *    are estimates, and the text marks them as such. JSON then has `bytes_between_samples`, and an array `stacks` of
- *    objects with `frames`, `blocks` and `bytes`.
+ *    stack: the innermost function takes the place of the line, and its callers follow below. Unless every block is a
+ *    sample, the numbers are estimates, and the text marks them as estimates. JSON then has `bytes_between_samples`,
+ *    and an array `stacks` of objects with `frames`, `blocks` and `bytes`.
  *  Returns: the number of blocks listed.
  *  Throws, complexity, thread safety: as np_call_site_visit, with `write` for `visit`. */
 size_t np_leak_report(np_format format, void (*write)(const char* text, size_t length, void* argument), void* argument);
 
 /** Effects: sets a checkpoint for np_leak_diff. Any number of checkpoints may exist, and be used in any order.
  *  Returns: the checkpoint. 0 stands for the beginning of the program.
- *  Complexity: O(1), without memory: each block records the number of checkpoints before it. */
+ *  Complexity: O(1). Uses no memory: each block records the number of checkpoints before it. */
 MEMORY_POOL_NP_RESULT uint64_t np_leak_checkpoint(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_leak_report, for the blocks in use that were allocated after the checkpoint. Resizing does not change
@@ -395,16 +400,16 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
 
 /** Effects: calls `visit(block, bytes, argument)` for each block in use of `heap`, or of all heaps and threads if
  *    `heap` is NULL, in no particular order, until `visit` returns 0. `bytes` is the np_usable_size of the block.
- *  Returns: 1; 0 if `visit` returned 0; -1 on failure, with errno EINVAL if there is no such heap, which is also
- *    reported. For all heaps: ENOMEM if there is no memory to find the cached blocks, ENOTRECOVERABLE if free blocks
- *    are inconsistent (see np_verify).
- *  Preconditions: no other thread of the program is in a call of this library; `visit` calls only its query functions.
- *    The background thread (np_option_background_thread) may exist: it works only while `visit` runs.
- *  Throws: what `visit` throws, if it is a C++ function; for all heaps, the record of cached blocks is leaked then.
+ *  Returns: 1; 0 if `visit` returned 0; -1 on failure. errno is EINVAL if there is no such heap, which is also
+ *    reported. For all heaps, errno is ENOMEM if there is no memory to find the cached blocks, and ENOTRECOVERABLE if
+ *    free blocks are inconsistent (see np_verify).
+ *  Preconditions: no other thread of the program is in a call of this library; `visit` calls only query functions of
+ *    this library. The background thread (np_option_background_thread) may exist: it pauses, except while `visit` runs.
+ *  Throws: what `visit` throws, if it is a C++ function. For all heaps, an exception leaks the record of cached blocks.
  *  Complexity: linear in the memory that was ever in use. */
 int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
 
-/** A slab: whole slices that are cut into blocks of one size. Members are only added, at the end. */
+/** A slab: whole slices that are cut into blocks of one size. New members are added only at the end. */
 typedef struct np_slab
 {
     /** The address of the first block. */
@@ -417,7 +422,7 @@ typedef struct np_slab
     size_t blocks;
     /** Blocks in use. */
     size_t blocks_in_use;
-    /** Blocks cached by threads, or in transit to their heap. These pin the slab, too. */
+    /** Blocks cached by threads, or in transit to their heap. These blocks pin the slab, too. */
     size_t blocks_cached;
 } np_slab;
 
@@ -428,51 +433,52 @@ int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argumen
 
 /** Effects: passes the state of each block of all heaps and threads to `write(text, length, argument)`, in parts; if
  *    `write` is NULL, prints it on stderr. Does not allocate, and holds no lock during `write`, so `write` may
- *    allocate. The text is a JSON array with an object for each slab, in the order of addresses:
+ *    allocate. The text is a JSON array with an object for each slab, in address order:
  *
  *      {"heap": "0x7f0000010000", "owner": "thread", "address": "0x7e0000020000", "bytes": 65536, "block_bytes": 64,
  *       "blocks": 1024, "states": "/////..."}
  *
- *    `owner` of a thread heap is `thread`, `parked` if the thread has ended, or `unknown` in the child of a fork. For a
- *    heap from np_heap_create it is `program`, for the heaps of np_alloc itself `process`. `states` is in base64, with
- *    two bits for each block, and four blocks in a byte, the first in the lowest bits: 0: never in use, 1: free, 2:
- *    cached by a thread or in quarantine, 3: in use or in transit to its heap. A large block in the region is a slab of
- *    one block whose `heap` and `owner` are null. Leaves out slabs of metadata, and blocks outside of the region.
+ *    The `owner` of a thread heap is `thread`, `parked` if the thread has ended, or `unknown` in the child of a fork.
+ *    For a heap from np_heap_create, `owner` is `program`; for the heaps of np_alloc itself, `process`. `states` is in
+ *    base64. A byte holds four blocks of two bits each, the first block in the lowest bits. 0: never in use, 1: free,
+ *    2: cached by a thread or in quarantine, 3: in use or in transit to its heap. A large block in the region is a slab
+ *    of one block whose `heap` and `owner` are null. Leaves out slabs of metadata, and blocks outside of the region.
  *
  *    Each slab is a consistent snapshot, except for cached blocks of a thread that is in a call. Slabs that are
- *    allocated or freed meanwhile may be missing.
+ *    allocated or freed during the call may be missing.
  *  Throws: what `write` throws, if it is a C++ function.
- *  Complexity: linear in blocks, plus, for each slab, linear in the cached blocks of that size of its thread; in the
- *    checked build, in those in quarantine.
- *  Thread safety: any thread. Threads that need the heap of a slab, or a new heap, wait for the microseconds that it
- *    takes to copy the slab. */
+ *  Complexity: linear in blocks. For each slab, also linear in its thread's cached blocks of that size or, in the
+ *    checked build, blocks in quarantine.
+ *  Thread safety: any thread. Threads that need the heap of a slab, or a new heap, wait a few microseconds while the
+ *    slab is copied. */
 void np_slabs_print(void (*write)(const char* text, size_t length, void* argument), void* argument);
 
-/** Effects: verifies all metadata: each slab, run, list and count, each block that is cached or in transit, and that no
- *    block is lost. Prints the first inconsistency on stderr. A program can call it to find out when a stray write
- *    happens. In the child of a fork, skips heaps of threads that do not exist there and, if there may have been any,
- *    the contents of blocks in use where those are checked.
- *  Returns: 1 if all is consistent; 0 if not, or if there is no memory for the verification, which is also printed.
+/** Effects: verifies all metadata: each slab, run, list and count, and each block that is cached or in transit. Also
+ *    verifies that no block is lost. Prints the first inconsistency on stderr. A program can call np_verify to find out
+ *    when a stray write happens. In the child of a fork, skips heaps of threads that do not exist there. If there may
+ *    have been such threads, also skips the contents of blocks in use, if the build checks those.
+ *  Returns: 1 if all is consistent; 0 if there is an inconsistency, or no memory for the verification, which is also
+ *    printed.
  *  Preconditions: no other thread of the program is in a call of this library. The background thread
  *    (np_option_background_thread) may exist: it pauses.
  *  Complexity: linear in the memory that was ever in use. */
 int np_verify(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/* Heaps that are freed as a whole. All functions above that take a block accept blocks of a heap, too. These functions
- * report a NULL heap, a destroyed heap (unless a new heap has its address), and a block of another heap. If the error
- * handler returns, the call fails: errno, or the result, is EINVAL. */
+/* Heaps that are freed as a whole. All functions above that take a block accept blocks of a heap, too. The functions
+ * below report a NULL heap, a destroyed heap (unless a new heap has its address), and a block of another heap. If the
+ * error handler returns, the call fails: errno, or the result, is EINVAL. */
 
 /** Returns: a new heap; NULL, with errno ENOMEM, if there is no memory.
  *  Complexity: O(1). */
 MEMORY_POOL_NP_RESULT np_heap* np_heap_create(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: as np_heap_create. Reports (snapshot(), write_report(), NP_REPORT) list the heap by `name`, of which the
- *    first 127 characters are copied; not if `name` is NULL or "".
+/** Returns: as np_heap_create. Reports (snapshot(), write_report(), NP_REPORT) list the heap by `name`, unless `name`
+ *    is NULL or "". Copies the first 127 characters of `name`.
  *  Complexity: O(1). */
 MEMORY_POOL_NP_RESULT np_heap* np_heap_create_named(const char* name) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_alloc, a block of `heap`. Also fails with ENOMEM if the region has no room (np_option_region_bytes),
- *    as blocks outside of the region belong to no heap.
+ *    because blocks outside of the region belong to no heap.
  *  Complexity: as np_alloc, plus a lock of the heap. */
 MEMORY_POOL_NP_ALLOCATES(2)
 void* np_heap_alloc(np_heap* heap, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
@@ -486,7 +492,7 @@ MEMORY_POOL_NP_ALLOCATES(2, 3)
 void* np_heap_calloc(np_heap* heap, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_realloc. The block stays in its heap, as it does with np_realloc.
- *  Returns: as np_realloc; for NULL, as np_heap_alloc.
+ *  Returns: as np_realloc; if `block` is NULL, as np_heap_alloc.
  *  Preconditions: `block` is NULL, or a block of `heap` in use. */
 MEMORY_POOL_NP_RESIZES(3)
 void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
@@ -527,8 +533,8 @@ void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NP
  *  Preconditions: as np_free_aligned_sized and np_heap_free. */
 void np_heap_free_aligned_sized(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: the heap from np_heap_create that owns the block; NULL for a block of no such heap, for NULL, and if misuse
- *    of the block was reported and the error handler returned.
+/** Returns: the heap from np_heap_create that owns the block; NULL for any other block, for NULL, or if misuse of the
+ *    block was reported and the error handler returned.
  *  Preconditions: as np_free. */
 np_heap* np_heap_of(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -561,11 +567,11 @@ static inline int np_heap_get_statistics(np_heap* heap, np_heap_statistics* stat
     return np_heap_get_statistics_sized(heap, statistics, sizeof *statistics);
 }
 
-/** Effects: frees every block of a heap, which stays usable.
+/** Effects: frees every block of a heap. The heap remains usable.
  *  Preconditions, complexity: as np_heap_destroy. */
 void np_heap_clear(np_heap* heap) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: frees a heap, and every block of it. Ignores NULL. Reports a pointer that is not a heap; if the error
+/** Effects: frees a heap and all of its blocks. Ignores NULL. Reports a pointer that is not a heap; if the error
  *    handler returns, the call is ignored.
  *  Preconditions: no other thread uses this heap or a block of it, now or later.
  *  Complexity: linear in slabs and large blocks of the heap, not in blocks. */
@@ -585,74 +591,75 @@ void np_heap_destroy(np_heap* heap) MEMORY_POOL_NP_NOEXCEPT;
  *
  *  An environment variable can set each option. Its name is the name of the option in capitals: NP_DECAY_MS sets
  *  np_option_decay_ms. The environment is read once, at the first allocation. A value is a number, optionally followed
- *  by K, M or G for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ and name no option, are
+ *  by K, M or G for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ but name no option, are
  *  reported on stderr and ignored. A process with another user's privileges, such as a setuid program (AT_SECURE),
  *  ignores all variables.
  *
- *  A program can define default options in a symbol of this name and type, as variables and values separated by spaces.
- *  The environment overrides them:
+ *  A program can define default options (on ELF only), as variables and values separated by spaces. The environment
+ *  overrides them. The symbol must have this name and type:
  *
  *      const char* np_options = "NP_DECAY_MS=200 NP_BACKGROUND_THREAD=1";
  *
- *  If libnp_malloc.so is preloaded, the program must export the symbol (-rdynamic). (ELF only. The paths NP_REPORT and
- *  NP_PROFILE are read from the environment alone.) */
+ *  If libnp_malloc.so is preloaded, the program must export the symbol (-rdynamic). The paths NP_REPORT and NP_PROFILE
+ *  are read only from the environment. */
 typedef enum np_option
 {
     /** No option. */
     np_option_none = 0,
 
-    /** NP_DECAY_MS: the decay time: the milliseconds for which free memory is kept before it is returned to the OS, by
-     *  calls of the program or the background thread. NP_DECAY_NEVER, or "never" as text: only np_trim returns it.
+    /** NP_DECAY_MS: the decay time, in milliseconds: free memory is kept for this time; then calls of the program or
+     *  the background thread return it to the OS. NP_DECAY_NEVER, or "never" as text: only np_trim returns free memory.
      *  Default: 1000. */
     np_option_decay_ms = 1,
-    /** NP_THREAD_CACHE_BYTES: the bytes of free blocks that a thread may cache, beyond a few blocks of each size, plus
-     *  the same amount for each 32 MiB of its blocks in use. Sizes that are no longer used give up their share. A
-     *  smaller value does not shrink caches at once. Default: 1M. */
+    /** NP_THREAD_CACHE_BYTES: the bytes of free blocks that a thread may cache, in addition to a few blocks of each
+     *  size. The limit grows by the same amount for each 32 MiB of the thread's blocks in use. Sizes that are no longer
+     *  used give up their share. A smaller value does not shrink caches at once. Default: 1M. */
     np_option_thread_cache_bytes = 2,
-    /** NP_REGION_BYTES: the bytes of address space to reserve, at least 16M. Blocks that do not fit there are mapped
-     *  one by one, which is slow. Cannot be changed after the first allocation. Default: 1024G. */
+    /** NP_REGION_BYTES: the bytes of address space to reserve, at least 16M. Blocks that do not fit into the region are
+     *  mapped one by one, which is slow. Cannot be changed after the first allocation. Default: 1024G. */
     np_option_region_bytes = 3,
     /** NP_STATISTICS_AT_END: print statistics when the process ends: 0: no, 1: as text, 2: as JSON. Default: 0. */
     np_option_statistics_at_end = 4,
     /** NP_FATAL_FOREIGN: the response to a free of a foreign pointer. 1: report it as misuse, which ends the program
-     *  unless it has an error handler. 0: ignore it; the first one is printed on stderr. Default: 1, also in
-     *  libnp_malloc_checked.so; 0 in libnp_malloc.so, as a program may have blocks of another malloc. */
+     *  unless it has an error handler. 0: ignore the call; the first such call is printed on stderr. Default: 1, also
+     *  in libnp_malloc_checked.so; 0 in libnp_malloc.so, because a program may have blocks of another malloc. */
     np_option_fatal_foreign = 5,
     /** NP_LEAKS: print np_leak_report on stderr when the process ends: 0: no; 1: as text, if blocks from np_alloc_at
-     *  are in use; 2: as JSON. The end is return from main or exit(), after destructors of static objects and exit
-     *  handlers of the program. If np_alloc_at was never called, and blocks are in use, a line says that leaks are not
-     *  tracked. Default: 0. */
+     *  are in use; 2: as JSON. The process ends by return from main or by exit(); leaks are printed after the program's
+     *  destructors of static objects and exit handlers. If np_alloc_at was never called, and blocks are in use, a line
+     *  says that leaks are not tracked. Default: 0. */
     np_option_leaks = 6,
-    /** NP_LEAKS_EXIT: the exit status, up to 255, of the process if blocks from np_alloc_at are in use when it ends.
-     *  These blocks are also listed. 0, or if leaks are not tracked: the status of the program. Default: 0. */
+    /** NP_LEAKS_EXIT: the exit status of the process, up to 255, if blocks from np_alloc_at are in use when the process
+     *  ends. These blocks are also listed. If 0, or if leaks are not tracked, the program's own status is kept.
+     *  Default: 0. */
     np_option_leaks_exit = 7,
 
     /** NP_SAMPLE_BYTES: the mean number of allocated bytes between samples. A sample is a block of up to 32 KiB between
-     *  two guard pages: an access beside it, or after it was freed, is reported with call stacks, and ends the program.
-     *  At most 256 samples at a time, on systems with signals. 0: no samples. Default: 0. */
+     *  two guard pages: an access just outside of the block, or after it was freed, is reported with call stacks, and
+     *  ends the program. At most 256 samples exist at a time. Needs signals. 0: no samples. Default: 0. */
     np_option_sample_bytes = 8,
     /** NP_BACKGROUND_THREAD: 1: a background thread returns free memory to the OS even while the program makes no
      *  calls. It blocks all signals. The child of a fork has no such thread until it sets the option. Default: 0. */
     np_option_background_thread = 9,
 
-    /** NP_HUGE_PAGES: 1: request huge pages for memory that will be filled: for blocks of 2 MiB or more if other blocks
-     *  of that size were filled, and for smaller blocks of a size of which a thread has many. Huge pages take fewer
-     *  page faults, but longer ones. While those take too long, none are requested. Default: 1. */
+    /** NP_HUGE_PAGES: 1: request huge pages for memory that is likely to be filled: for blocks of 2 MiB or more if
+     *  other blocks of that size were filled, and for smaller blocks if a thread has many of that size. Huge pages
+     *  cause fewer but longer page faults. While these take too long, no huge pages are requested. Default: 1. */
     np_option_huge_pages = 10,
     /** NP_PRESSURE: 1: a background thread watches the memory of the process's control group (Linux, cgroup v2). It
      *  returns free memory to the OS when a limit is reached (memory.high, memory.max), or when processes of the group
      *  are stalled on memory for a tenth of the time (memory.pressure). It purges heaps and runs, asks each thread to
      *  empty its cache at its next call that the cache cannot serve, and trims shared pools whose upstream is new and
      *  delete. While pressure lasts, the decay time is at most 50 ms. The thread backs off if it can return little
-     *  memory, or the program needs most of it again. Without such a group, it does nothing: see
+     *  memory, or the program needs most of it again. Without such a group, the thread does nothing: see
      *  np_statistics::pressure. The child of a fork has no such thread until it sets the option. See np_pressure_fd.
      *  Default: 0. */
     np_option_pressure = 11,
     /** NP_REPORT_SIGNAL: the signal on which the report (NP_REPORT) and the profile (NP_PROFILE) are written; 0: none.
-     *  Read when the program starts: cannot be changed later. Default: SIGUSR1; 0 where signals are not supported. */
+     *  Read when the program starts; cannot be changed later. Default: SIGUSR1; 0 where signals are not supported. */
     np_option_report_signal = 12,
     /** NP_REPORT_SLABS: 1: reports as JSON, including those of write_report, contain the output of np_slabs_print. This
-     *  makes them large: about a character for three blocks. Default: 0. */
+     *  makes the reports large: about one character for every three blocks. Default: 0. */
     np_option_report_slabs = 13,
 
     /** NP_PROFILE_BYTES: the mean number of allocated bytes between samples of the profile, which record the call
@@ -666,35 +673,36 @@ typedef enum np_option
      *  region, and free runs with memory. Metadata and guard pages do not count. 0: no limit. Default: 0.
      *
      *  At the limit, np_alloc purges free runs. If that is not enough, it returns the free memory of all heaps, as
-     *  np_trim does, asks other threads to empty their caches, and tries once more. Then it fails with ENOMEM. The
-     *  limit is exact to the byte for allocated memory. bytes_reserved may exceed it briefly: a purged run that merges
-     *  with a free run counts again until both are purged. When no slab fits any more, small blocks are mapped one by
-     *  one, in whole pages. While a reallocation moves a block, both copies count. */
+     *  np_trim does, asks other threads to empty their caches, and tries once more. If that fails too, np_alloc fails
+     *  with ENOMEM. The limit is exact to the byte for allocated memory. bytes_reserved may exceed the limit briefly: a
+     *  purged run that merges with a free run counts again until both are purged. When no slab fits any more, small
+     *  blocks are mapped one by one, in whole pages. While a reallocation moves a block, both copies count. */
     np_option_limit_bytes = 15,
     /** NP_SOFT_LIMIT_BYTES: the soft limit of np_statistics::bytes_reserved. At each crossing, np_alloc returns the
      *  free memory of all heaps, as np_trim does, and asks other threads to empty their caches. If that is not enough,
-     *  it calls the function of np_set_soft_limit_callback, once. 0: no limit. Default: 0. */
+     *  it calls the function set by np_set_soft_limit_callback once. 0: no limit. Default: 0. */
     np_option_soft_limit_bytes = 16,
-    /** NP_SAMPLES_PER_SECOND: the maximum number of samples (NP_SAMPLE_BYTES) in a second, applied to each tenth of a
-     *  second with a tenth of the number, rounded up. Further samples are skipped, and counted in
+    /** NP_SAMPLES_PER_SECOND: the maximum number of samples (NP_SAMPLE_BYTES) per second. Each tenth of a second may
+     *  have a tenth of that number, rounded up. Further samples are skipped, and counted in
      *  np_statistics::samples_skipped. 0: no limit. Default: 250. */
     np_option_samples_per_second = 17,
 
     /* Only in the checked build: numbers from 64. */
 
-    /** NP_QUARANTINE_BYTES: the bytes of freed blocks up to 4 KiB that a thread keeps in quarantine, at most 1,024
-     *  blocks. Of larger blocks, up to 32 KiB, it keeps 16 of each size class. 0: no quarantine. Default: 64K. */
+    /** NP_QUARANTINE_BYTES: the bytes of freed blocks of up to 4 KiB that a thread keeps in quarantine. It keeps at
+     *  most 1,024 of these blocks. Of larger blocks, up to 32 KiB, it keeps 16 of each size class. 0: no quarantine.
+     *  Default: 64K. */
     np_option_quarantine_bytes = 64,
     /** NP_RANDOM_ORDER: 1: allocate blocks in an unpredictable order. Default: 1. */
     np_option_random_order = 65,
-    /** NP_POISON: 1 or 2: fill free blocks, and verify them, and fresh memory, when they are allocated. 0: do neither.
-     *  Cannot be changed after the first allocation. Default: 1. */
+    /** NP_POISON: 1 or 2: fill free blocks, and verify free blocks and fresh memory when they are allocated. 0: do
+     *  neither. Cannot be changed after the first allocation. Default: 1. */
     np_option_poison = 66,
     /** NP_GUARD_PAGES: 1: put guard pages behind slabs and large blocks, and make blocks of 0 bytes inaccessible.
      *  Cannot be changed after the first allocation. Default: 1. */
     np_option_guard_pages = 67,
     /** NP_PAIRS: 1: report mismatched deallocation, such as delete of a block from malloc or new[]. Does not check new
-     *  and delete if the program replaces any form of them, nor blocks outside of the region. Default: 1. */
+     *  and delete if the program replaces any form of them. Does not check blocks outside of the region. Default: 1. */
     np_option_pairs = 68,
     /** NP_ZERO: fill memory with zeros. NP_ZERO_FREE, or "free" as text: free memory, instead of with 0xDF, unless
      *  NP_POISON is 0. NP_ZERO_ALLOC, or "alloc": new blocks, and the bytes that realloc and np_expand add. Both flags,
@@ -768,7 +776,7 @@ typedef enum np_error
     np_error_use_after_free = 65
 } np_error;
 
-/** The argument of an error handler. The strings are valid until the handler returns. Members are only added, at the
+/** The argument of an error handler. The strings are valid until the handler returns. New members are added only at the
  *  end. */
 typedef struct np_error_report
 {
@@ -778,7 +786,8 @@ typedef struct np_error_report
     const char* name;
     /** The pointer in question, or the address that was accessed. */
     const void* address;
-    /** Bytes of the block, in the checked build as requested; 0 if there is no block, or it is gone. */
+    /** Bytes of the block (the requested bytes, in the checked build); 0 if there is no block, or it no longer
+     *  exists. */
     size_t block_size;
     /** The interface that reports the error: "np_alloc" or "np_heap". */
     const char* where;
@@ -786,17 +795,17 @@ typedef struct np_error_report
     const char* text;
 } np_error_report;
 
-/** Called after misuse was printed on stderr, with no lock held. If the handler returns, the wrong call is ignored.
+/** Called after misuse was printed on stderr, with no lock held. If the handler returns, the offending call is ignored.
  *
- *  After a wrong access to a sample, or to a large free block in the checked build, the signal handler calls it. It
- *  must be async-signal-safe then, and if it returns, the signal ends the program. */
+ *  After a wrong access to a sample, or to a large free block in the checked build, the signal handler calls the error
+ *  handler, which must be async-signal-safe then. If the error handler returns, the signal ends the program. */
 typedef void (*np_error_handler)(const np_error_report* report);
 
 /** Effects: installs `handler` as the error handler; NULL: the default, which aborts. Replaces a handler set by
  *    memory_pool::set_error_handler in C++, and vice versa. A C++ handler is not called for wrong accesses.
  *    libnp_malloc.so has the default handler.
- *  Returns: the previous handler; NULL if that was the default. If it was a C++ handler, a function that calls the last
- *    C++ handler, and can be installed again. */
+ *  Returns: the previous handler; NULL if that was the default. If that was a C++ handler, a function that calls the
+ *    last C++ handler, and can itself be installed. */
 np_error_handler np_set_error_handler(np_error_handler handler) MEMORY_POOL_NP_NOEXCEPT;
 
 /* A sampling heap profiler: the memory in use, by call stack. */
@@ -813,11 +822,11 @@ typedef enum np_profile_format
     np_profile_text
 } np_profile_format;
 
-/** Effects: passes the current profile to `write(text, length, argument)`, in parts: for each call stack, the blocks
- *    and bytes allocated there, in total and still in use, estimated from the samples taken since
- *    np_option_profile_bytes was first set. Holds no lock during `write`.
+/** Effects: passes the current profile to `write(text, length, argument)`, in parts. For each call stack, the profile
+ *    has the blocks and bytes allocated there, in total and still in use. They are estimates from the samples taken
+ *    since np_option_profile_bytes was first set. Holds no lock during `write`.
  *  Returns: 0; EINVAL if there is no such format, or `write` is NULL; ENOMEM if there is no memory.
- *  Throws: what `write` throws, if it is a C++ function; the memory for the profile is leaked then.
+ *  Throws: what `write` throws, if it is a C++ function. An exception leaks the memory for the profile.
  *  Complexity: linear in samples in use, and O(n log n) for n call stacks. */
 int np_profile_write(np_profile_format format, void (*write)(const char* text, size_t length, void* argument),
                      void* argument);

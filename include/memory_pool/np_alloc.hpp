@@ -10,7 +10,7 @@
 ///                                     std::bad_alloc  <--  std::new_handler  -------+
 ///                                             no handler             retry: it may have freed memory
 ///
-/// np_free and its relatives free blocks from any of these, and each of these frees blocks of the others.
+/// np_free and its relatives free blocks from any of these interfaces, and each interface frees blocks from the others.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -56,7 +56,7 @@ inline void write_to_file(const char* text, std::size_t length, void* to) noexce
     (void)std::fwrite(text, 1, length, static_cast<std::FILE*>(to));
 }
 
-/// Writes to the stream `to`, which records errors. Does not throw, as the caller could not handle that.
+/// Writes to the stream `to`, which records errors. Does not throw, because the caller could not handle an exception.
 template <class Stream>
 void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 {
@@ -154,7 +154,7 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_with_handler(std::size_t bytes, s
     return block;
 }
 
-/// np_allocate, after np_alloc has failed.
+/// The slow path of np_allocate, after np_alloc has failed.
 MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::size_t alignment)
 {
     void* const block = np_allocate_with_handler(bytes, alignment);
@@ -178,9 +178,9 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
 }
 
 /// Effects: frees a block. Ignores nullptr.
-/// Preconditions: `block` is from np_alloc or one of its relatives, requested with that size and alignment, and in use.
+/// Preconditions: `block` is from np_alloc or a relative, was requested with that size and alignment, and is in use.
 /// Complexity: as np_free.
-/// Thread safety: any thread, not only the one that allocated the block.
+/// Thread safety: any thread, not only the thread that allocated the block.
 MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
                                              std::size_t alignment = np_alignment) noexcept
 {
@@ -214,7 +214,7 @@ inline std::pmr::memory_resource* np_resource() noexcept
     return resource;
 }
 
-/// A heap of np_alloc as a memory resource. Clearing or destroying it frees all of its blocks at once.
+/// A heap of np_alloc as a memory resource. Clearing or destroying the resource frees all of its blocks at once.
 ///
 /// Thread safety: any thread. `clear` and the destructor need exclusive access.
 class np_heap_resource final : public std::pmr::memory_resource, public detail::core::resource_by_address
@@ -224,7 +224,7 @@ public:
     /// Throws: out_of_memory if there is no memory for the heap.
     np_heap_resource() : np_heap_resource(nullptr) {}
 
-    /// Effects: creates a heap that reports list by name, as np_heap_create_named.
+    /// Effects: creates a heap that reports list by name, as np_heap_create_named does.
     /// Throws: out_of_memory if there is no memory for the heap.
     explicit np_heap_resource(const char* name) : heap_(::np_heap_create_named(name))
     {
@@ -235,11 +235,11 @@ public:
     np_heap_resource(const np_heap_resource&) = delete;
     np_heap_resource& operator=(const np_heap_resource&) = delete;
 
-    /// Effects: frees every block of the heap, and the heap.
+    /// Effects: frees the heap and all of its blocks.
     /// Complexity: as np_heap_destroy.
     ~np_heap_resource() override { ::np_heap_destroy(heap_); }
 
-    /// Effects: allocates from the heap. Not a virtual call through the concrete type: see resource_allocator.
+    /// Effects: allocates from the heap. A call through the concrete type is not virtual; see resource_allocator.
     /// Returns: a block of at least `bytes`, aligned to `alignment`.
     /// Preconditions: `alignment` is a power of two.
     /// Throws: out_of_memory if there is no memory.
@@ -255,14 +255,14 @@ public:
     }
 
     /// Effects: frees a block. Ignores nullptr.
-    /// Preconditions: `block` is of this heap, requested with that size and alignment, and in use.
+    /// Preconditions: `block` is from this heap, was requested with that size and alignment, and is in use.
     /// Complexity: as np_free.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
     {
         np_deallocate(block, bytes, alignment);
     }
 
-    /// Effects: frees every block of the heap, which stays usable.
+    /// Effects: frees every block of the heap. The heap remains usable.
     /// Complexity: as np_heap_clear.
     void clear() noexcept { ::np_heap_clear(heap_); }
 
@@ -271,15 +271,15 @@ public:
     /// Complexity: as np_heap_of.
     bool owns(const void* block) const noexcept { return ::np_heap_of(block) == heap_ && block != nullptr; }
 
-    /// Returns: bytes of blocks in use.
+    /// Returns: the bytes of blocks in use.
     /// Complexity: as np_heap_get_statistics.
     std::size_t bytes_in_use() const noexcept { return statistics().bytes_in_use; }
 
-    /// Returns: bytes of slabs and large blocks.
+    /// Returns: the bytes of slabs and large blocks.
     /// Complexity: as np_heap_get_statistics.
     std::size_t bytes_reserved() const noexcept { return statistics().bytes_reserved; }
 
-    /// Returns: the heap, for the functions of np_alloc.h that take one.
+    /// Returns: the heap, for the functions of np_alloc.h that take a heap.
     np_heap* heap() const noexcept { return heap_; }
 
 private:
@@ -302,7 +302,7 @@ private:
 
 /// Allocates objects of type `T` from np_alloc, for standard containers and other users of allocators.
 ///
-/// All np_allocators are equal: each can free memory from any other, even one for another type.
+/// All np_allocators are equal: each can free memory from any other, even from an allocator for another type.
 template <class T>
 class np_allocator
 {

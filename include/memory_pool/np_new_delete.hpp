@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Replaces the global operators new and delete of a program by np_alloc.
+/// Replaces the global operators new and delete of a program with np_alloc.
 ///
 ///     new T[n], new (std::nothrow) T, ...  ->  operator new(bytes)           ->  np_allocate
 ///     delete[] p, delete of a known size   ->  operator delete(block)        ->  np_free
 ///     new and delete, over-aligned types   ->  operators with an alignment   ->  np_allocate, np_free
 ///
-/// Include this header in exactly one source file of a program that links memory_pool::np_alloc. The operators must not
-/// be inline, according to the standard, so a second definition is a linker error. As in the standard library, all
-/// forms call the plain form, or the plain form with an alignment.
+/// Include this header in exactly one source file of a program that links memory_pool::np_alloc. According to the
+/// standard, the operators must not be inline, so a second definition is a linker error. As in the standard library,
+/// all forms call the plain form, or the plain form with an alignment.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -36,7 +36,7 @@ void* new_without_throwing(Allocate&& allocate, std::size_t, std::size_t = np_al
     return base::succeeds([&] { block = allocate(); }) ? block : nullptr;
 }
 #else
-/// Returns: a block as from `allocate()`; nullptr instead of terminating the program, as exceptions are off.
+/// Returns: a block as from `allocate()`; nullptr instead of terminating the program, because exceptions are off.
 template <class Allocate>
 void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
 {
@@ -61,13 +61,13 @@ void* operator new[](std::size_t bytes)
     return ::operator new(bytes);
 }
 
-/// Returns: as the plain form; nullptr where that throws.
+/// Returns: as the plain form, but nullptr instead of an exception.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
 {
     return memory_pool::detail::core::new_without_throwing([bytes] { return ::operator new(bytes); }, bytes);
 }
 
-/// Returns: as the plain form; nullptr where that throws.
+/// Returns: as the plain form, but nullptr instead of an exception.
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept
 {
     return memory_pool::detail::core::new_without_throwing([bytes] { return ::operator new[](bytes); }, bytes);
@@ -85,14 +85,14 @@ void* operator new[](std::size_t bytes, std::align_val_t alignment)
     return ::operator new(bytes, alignment);
 }
 
-/// Returns: as the plain form with an alignment; nullptr where that throws.
+/// Returns: as the plain form with an alignment, but nullptr instead of an exception.
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept
 {
     return memory_pool::detail::core::new_without_throwing([=] { return ::operator new(bytes, alignment); }, bytes,
                                                            memory_pool::detail::core::alignment_of_new(alignment));
 }
 
-/// Returns: as the plain form with an alignment; nullptr where that throws.
+/// Returns: as the plain form with an alignment, but nullptr instead of an exception.
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept
 {
     return memory_pool::detail::core::new_without_throwing([=] { return ::operator new[](bytes, alignment); }, bytes,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool of objects of one type for one thread, and the common part of all object pools. concurrent_object_pool.hpp
-/// has the pool that threads share.
+/// A pool of objects of one type for one thread, and the common part of all object pools. The pool that threads share
+/// is in concurrent_object_pool.hpp.
 ///
 ///     create(arguments...)  ->  block from the pool  ->  T constructed in it  ->  T*
 ///     destroy(T*)           ->  T destroyed          ->  block back to the pool
@@ -15,8 +15,8 @@
 ///                              ^
 ///                         the iterator
 ///
-/// Thread safety: as the block pool: one thread at a time may use an object_pool. `begin` and `operator++` of an
-/// iterator use the pool. Users synchronize access to the objects themselves.
+/// Thread safety: as the block pool: one thread at a time may use an object_pool. `begin`, and `operator++` of an
+/// iterator, use the pool. Users synchronize access to the objects themselves.
 #pragma once
 
 #include <memory_pool/allocator.hpp>
@@ -47,17 +47,17 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A forward iterator over the live objects of an object_pool, in address order.
 ///
-/// It stays valid when the pool grows, and when any object is created or destroyed, including the current one. An
-/// object destroyed before the iterator reaches it is not visited. An object created during the iteration may or may
-/// not be visited. Every other object is visited exactly once. `trim`, `clear` and `release` invalidate all iterators
-/// of the pool. Any number of iterators may exist; the pool does not register them.
+/// An iterator stays valid when the pool grows, and when any object is created or destroyed, including the current
+/// object. An object destroyed before the iterator reaches it is not visited. An object created during the iteration
+/// may or may not be visited. Every other object is visited exactly once. `trim`, `clear` and `release` invalidate all
+/// iterators of the pool. Any number of iterators may exist; the pool does not register them.
 ///
-/// Iterators do not slow down `create`. `destroy` and `destroy_bulk` return blocks directly to their slabs for a while:
-/// the next 64 blocks after `begin`, or after an iterator noticed a change. Later blocks go to the magazine again, and
-/// the next iterator that moves empties the magazine, in a few nanoseconds per block.
+/// Iterators do not slow down `create`. After `begin`, or after an iterator has noticed a change, `destroy` and
+/// `destroy_bulk` return the next 64 blocks directly to their slabs. Later blocks go to the magazine again. The next
+/// iterator that moves then empties the magazine, which takes a few nanoseconds per block.
 ///
-/// Iteration works the same with every policy. `checking_policy` reports an object that is erased twice, as `destroy`
-/// does.
+/// Iteration works the same with every policy. With `checking_policy`, erasing an object twice is reported, as by
+/// `destroy`.
 template <class Value, class Store>
 class object_iterator
 {
@@ -123,7 +123,7 @@ public:
         return before;
     }
 
-    /// Returns: whether both refer to the same object, or both are end iterators.
+    /// Returns: whether both iterators refer to the same object, or both are end iterators.
     friend bool operator==(const object_iterator& a, const object_iterator& b) noexcept { return a.block_ == b.block_; }
     friend bool operator!=(const object_iterator& a, const object_iterator& b) noexcept { return a.block_ != b.block_; }
 
@@ -148,7 +148,7 @@ private:
     char* lowest() const noexcept { return blocks_.first + detail::base::lowest_bit(blocks_.bits) * store_->stride(); }
 
     Store* store_ = nullptr;
-    detail::core::blocks_in_use blocks_; ///< The lowest set bit is that of the current block.
+    detail::core::blocks_in_use blocks_; ///< The lowest set bit stands for the current block.
     char* block_ = nullptr;              ///< nullptr: the end.
     std::uint64_t changes_ = 0;          ///< `changes()` of the store when `blocks_` was read.
 };
@@ -185,7 +185,7 @@ public:
 
     /// Returns: an iterator to the object with the lowest address.
     /// Complexity: linear in words of 64 blocks before that object, and in blocks freed since an iterator last moved.
-    /// Thread safety: as the pool, even if it is const: free blocks move from its caches into its slabs.
+    /// Thread safety: as the pool, even if the pool is const: free blocks move from its caches into its slabs.
     iterator begin() noexcept { return first_in<iterator>(static_cast<pool_type&>(*this)); }
     /// Returns: as the non-const overload.
     const_iterator begin() const noexcept { return first_in<const_iterator>(static_cast<const pool_type&>(*this)); }
@@ -211,7 +211,7 @@ public:
         }
         detail::core::destroy_object(object);
         next.store_->deallocate(*next.blocks_.home, next.blocks_.lowest());
-        ++next.changes_; // Counts this change. After any other one, the numbers still differ.
+        ++next.changes_; // Counts this change. After any other change, the numbers still differ.
         return ++next;
     }
 
@@ -235,7 +235,7 @@ private:
 
 /// Effects: destroys each object of `pool` for which `predicate(object)` is true.
 /// Returns: the number of objects destroyed.
-/// Throws: what `predicate` throws. All objects before the current one have been processed by then.
+/// Throws: what `predicate` throws. All objects before the current one have been processed at that point.
 /// Complexity: linear in blocks ever used, 64 at a time, and in objects.
 /// Thread safety: as the pool.
 template <class Object, class Policy, class Predicate>
@@ -313,18 +313,18 @@ public:
     {
     }
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_options<basic_object_pool, Given, More...>>
     explicit basic_object_pool(const Given&, const More&...) = delete;
 
-    // Neither copyable nor movable: the deleters of its objects refer to it.
+    // Neither copyable nor movable: the deleters of the objects refer to the pool.
     basic_object_pool(const basic_object_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
-    basic_object_pool& operator=(const basic_object_pool&) = delete; // Hold it by a std::unique_ptr.
+    basic_object_pool& operator=(const basic_object_pool&) = delete; // Hold the pool in a std::unique_ptr.
 
     /// Effects: destroys all live objects, as `clear` does, and returns all memory to upstream.
     ~basic_object_pool()
     {
-        // Not asserted in the class, where `T` may still be incomplete: an object may own others of the pool.
+        // Not asserted in the class, where `T` may still be incomplete: an object may own other objects of the pool.
         using complete = detail::core::complete_object<T>;
         static_assert(detail::base::is_destructible<complete>,
                       "the pool must be able to destroy its objects: make the "
@@ -369,7 +369,7 @@ public:
     }
 
     /// Effects: makes a `T` as `create` does, after waiting for a block if none is available.
-    /// Preconditions: threads share the pool; only a concurrent_object_pool lets threads wait.
+    /// Preconditions: threads share the pool. Only a concurrent_object_pool supports waiting.
     /// Returns: the object.
     /// Throws: as `Blocks::allocate_wait`, and what the constructor throws. On failure the block is freed.
     /// Complexity: as `Blocks::allocate_wait`, plus the constructor.
@@ -431,7 +431,7 @@ public:
     }
 
     /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses to the array
-    ///   `objects`. It allocates all blocks before it makes the first object.
+    ///   `objects`. Allocates all blocks before it makes the first object.
     /// Returns: `count`.
     /// Preconditions: the constructor neither iterates over the pool nor clears it.
     /// Throws: as `create`. On failure the objects made so far are destroyed, and all blocks are freed.
@@ -459,7 +459,7 @@ public:
         return taken;
     }
 
-    /// Effects: destroys `count` objects, as `destroy` does. It may free their blocks only after the last destructor.
+    /// Effects: destroys `count` objects, as `destroy` does. May free their blocks only after the last destructor.
     /// Preconditions: as `destroy`. The destructors neither iterate over the pool nor clear it.
     /// Complexity: linear in `count`, plus the destructors.
     /// Thread safety: as `Blocks`.
@@ -478,7 +478,7 @@ public:
     }
 
     /// Effects: makes a `T` as `create` does.
-    /// Returns: the owner of the object. It must not outlive the pool.
+    /// Returns: the owner of the object, which must not outlive the pool.
     /// Throws: as `create`.
     /// Complexity: as `create`.
     /// Thread safety: as `Blocks`.
@@ -489,27 +489,28 @@ public:
     }
 
     /// Effects: calls `visit(T&)` for each live object, in address order. `visit` may destroy and create objects, but
-    ///   must not call `trim` or `clear`. An object that it creates may or may not be visited.
+    ///   must not call `trim` or `clear`. Objects created by `visit` may or may not be visited.
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks ever used. Other functions bear no cost.
-    /// Thread safety: as `Blocks`, but no other thread may create or destroy objects at the same time: an object under
-    ///   construction, or already destroyed, would be visited too. In the child of a fork, an object that another
-    ///   thread of the parent was creating or destroying is visited too.
+    /// Thread safety: as `Blocks`, but no other thread may create or destroy objects at the same time: objects under
+    ///   construction, or already destroyed, would be visited too. In the child of a fork, objects that another thread
+    ///   of the parent was creating or destroying are visited too.
     template <class Visit>
     void for_each(Visit&& visit)
     {
         blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
     }
 
-    /// Effects: destroys all live objects, and keeps the memory for later. Destructors may destroy other objects, each
-    ///   of which is destroyed exactly once, and create objects, which `clear` destroys too. If destructors destroy
-    ///   others more than 1,000 levels deep, the next object is destroyed after they have returned, so a list of any
-    ///   length can be destroyed. `clear` is a no-op if one of these destructors calls it.
+    /// Effects: destroys all live objects, and keeps the memory for later. Destructors may destroy other objects; each
+    ///   object is destroyed exactly once. Destructors may also create objects, which `clear` destroys too. If
+    ///   destructors destroy other objects more than 1,000 levels deep, the next object is destroyed after they have
+    ///   returned, so a list of any length can be destroyed. `clear` is a no-op if one of these destructors calls it.
     ///   In the child of a fork, if other threads of the parent used the pool, `clear` runs no destructors and only
     ///   frees the blocks: a thread that does not exist in the child may have left an object half constructed or half
     ///   destroyed. Objects created after that are destroyed as usual.
-    /// Preconditions: not called by a destructor that `destroy` runs outside of `clear`: that object would be destroyed
-    ///   twice. Destructors stop creating objects at some point; otherwise `clear` does not terminate.
+    /// Preconditions: not called by a destructor that `destroy` runs outside of `clear`: the object of that destructor
+    ///   would be destroyed twice. Destructors stop creating objects at some point; otherwise `clear` does not
+    ///   terminate.
     /// Complexity: linear in blocks ever used; in slabs if `T` is trivially destructible.
     /// Thread safety: as `Blocks`.
     void clear() noexcept
@@ -523,7 +524,7 @@ public:
                 return;
             }
             if (std::exchange(is_clearing_, true))
-                return; // A destructor within clear() calls this.
+                return; // A destructor within clear() called clear().
             progress_ = {};
             do { // until no object is left, or none can be destroyed
                 progress_.count = 0;
@@ -540,7 +541,7 @@ public:
     void release() noexcept
     {
         clear();
-        if (!is_clearing_) // Otherwise a destructor within clear() calls this.
+        if (!is_clearing_) // Otherwise a destructor within clear() called release().
             blocks_.release();
     }
 
@@ -574,10 +575,10 @@ public:
     /// Returns: the number of objects allocated from upstream, alive or not.
     std::size_t capacity() const noexcept { return blocks_.capacity(); }
 
-    /// Returns: the maximum number of live objects, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of live objects; `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
 
-    /// Returns: whether there is a limit.
+    /// Returns: whether the number of live objects is limited.
     bool is_bounded() const noexcept { return blocks_.is_bounded(); }
 
     /// Returns: the number of live objects.
@@ -596,7 +597,7 @@ public:
     /// Complexity: O(1).
     std::size_t growth_count() const noexcept { return blocks_.growth_count(); }
 
-    /// Returns: bytes held from upstream, bookkeeping included.
+    /// Returns: the bytes allocated from upstream, including bookkeeping.
     std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved(); }
 
     /// Returns: the pool's name in reports.
@@ -675,7 +676,7 @@ private:
         const running_destructor* outer;
     };
 
-    /// The progress of clear(). In the child of a fork, it may be that of a thread which does not exist there.
+    /// The progress of clear(). In the child of a fork, it may belong to a thread that does not exist there.
     struct clear_progress
     {
         const running_destructor* innermost = nullptr;
@@ -683,10 +684,10 @@ private:
         std::size_t count = 0; ///< Objects destroyed in the current pass over the blocks.
     };
 
-    /// Maximum nesting of destructors that destroy other objects. Deeper objects are left to clear().
+    /// The maximum nesting of destructors that destroy other objects. clear() destroys deeper objects later.
     static constexpr std::size_t max_destructor_depth = 1000;
 
-    /// destroy() called by a destructor that clear() runs.
+    /// The implementation of destroy() when a destructor that clear() runs calls it.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
         if (!detail::core::pool_access::is_in_use(
@@ -708,7 +709,7 @@ private:
             finish(object);
     }
 
-    /// Destroys a live object whose destructor is not running, as clear() finds them.
+    /// Destroys a live object whose destructor is not running.
     void finish(T* object) noexcept
     {
         const running_destructor here{object, progress_.innermost};

@@ -9,7 +9,7 @@
 ///     bytes_in_use = sum of the bytes mapped for all chunks >= bytes_in_huge_pages
 ///
 /// The pages of each chunk are recorded in memory from the global operator new, so that foreign pointers are detected,
-/// and the destructor releases remaining chunks.
+/// and the destructor can release the remaining chunks.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -42,36 +42,36 @@ enum class huge_page_use
 {
     as_the_system_does, ///< No request: the setting of the OS decides.
     transparent,        ///< Aligns chunks of at least a huge page, and advises the OS to use huge pages for them.
-    /// Uses reserved huge pages, whole ones even for a small chunk. If the OS has too few: as `transparent`.
+    /// Uses reserved huge pages, at least one even for a small chunk. If the OS has too few, acts as `transparent`.
     reserved,
 };
 
 /// The options of a page_resource.
 struct page_options
 {
-    /// The use of huge pages. `bytes_in_huge_pages` returns the result.
+    /// The use of huge pages. `bytes_in_huge_pages` shows the result.
     huge_page_use huge_pages = huge_page_use::as_the_system_does;
 
-    /// Make every page resident at once, to avoid later page faults. If the OS is out of memory, the allocation fails;
-    /// except on Linux 5.14 and later, the OS may end the process instead.
+    /// Makes every page resident at once, to avoid later page faults. If the OS is out of memory, the allocation fails
+    /// on Linux 5.14 and later; on other systems, the OS may end the process instead.
     bool prefault = false;
 
     /// The resource's name in reports. Not copied: it must outlive the resource.
     const char* name = "unnamed";
 
-    /// Returns: these options with that `huge_pages`.
+    /// Returns: a copy of these options with another `huge_pages`.
     [[nodiscard]] constexpr page_options with_huge_pages(huge_page_use value) const noexcept
     {
         return detail::base::with_member(*this, &page_options::huge_pages, value);
     }
 
-    /// Returns: these options with that `prefault`.
+    /// Returns: a copy of these options with another `prefault`.
     [[nodiscard]] constexpr page_options with_prefault(bool value) const noexcept
     {
         return detail::base::with_member(*this, &page_options::prefault, value);
     }
 
-    /// Returns: these options with that `name`.
+    /// Returns: a copy of these options with another `name`.
     [[nodiscard]] constexpr page_options with_name(const char* value) const noexcept
     {
         return detail::base::with_member(*this, &page_options::name, value);
@@ -103,17 +103,18 @@ public:
     /// Returns: the resource's name in reports.
     const char* name() const noexcept { return options_.name; }
 
-    /// Returns: bytes mapped for the chunks in use, in whole pages.
+    /// Returns: the bytes mapped for the chunks in use, in whole pages.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Returns: the part of `bytes_in_use` that is in huge pages now, as reported by the OS: reserved huge pages, and
-    ///   transparent ones, which the OS may provide at the first write. A lower bound: where the OS counts huge pages
-    ///   of other memory together with these, all of the other memory is assumed to be in huge pages, and subtracted.
+    /// Returns: the part of `bytes_in_use` that is in huge pages now, as reported by the OS. Transparent huge pages
+    ///   count, too; the OS may provide them at the first write. The result is a lower bound: where the OS counts huge
+    ///   pages of other memory together with those of the chunks, all of the other memory is assumed to be in huge
+    ///   pages, and is subtracted.
     /// Complexity: linear in all mappings of the process, and for each mapping with huge pages, linear in chunks. Reads
     ///   a file of the OS.
-    /// Thread safety: any thread; other threads that use the resource wait meanwhile.
+    /// Thread safety: any thread; other threads that use the resource wait during the call.
     std::size_t bytes_in_huge_pages() const
     {
         const detail::base::lock_guard lock(mutex_);
@@ -178,7 +179,7 @@ private:
     /// Returns: the chunk, or nullptr if the OS cannot map pages of that kind.
     void* try_allocate(std::size_t bytes, std::size_t alignment, detail::os::page_kind kind)
     {
-        chunk_map::node_type record = make_record(); // First, as it may throw.
+        chunk_map::node_type record = make_record(); // First, because make_record() may throw.
         detail::os::page_mapping& mapping = record.mapped();
         mapping = detail::os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
         record.key() = mapping.memory;
@@ -212,8 +213,8 @@ private:
         return chunks_.insert(std::move(record)).position->first;
     }
 
-    /// Removes the entry of the chunk, and returns it; empty if there is none. Must precede unmapping, as another
-    /// thread may then map the same addresses at once.
+    /// Removes and returns the entry of the chunk; empty if there is none. Must precede unmapping, because another
+    /// thread may map the same addresses right after that.
     chunk_map::node_type forget(void* chunk) noexcept
     {
         const detail::base::lock_guard lock(mutex_);

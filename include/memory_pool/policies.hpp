@@ -9,8 +9,8 @@
 /// | `counting_policy` | yes    | no     | exact statistics, of pools                                 |
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
-/// A policy for reference-counted objects may have a third constant, `outliving`; without it, objects may outlive their
-/// pool. If a policy has a type `observer`, the pool notifies it of each block: see observing_policy.
+/// A policy for reference-counted objects may have a third constant, `outliving`; without this constant, objects may
+/// outlive their pool. If a policy has a type `observer`, the pool notifies it of each block: see observing_policy.
 ///
 /// Policies are types, not macros, so that two translation units never disagree about the layout of a pool.
 #pragma once
@@ -45,9 +45,9 @@ struct checking_policy : counting_policy
     static constexpr bool checks = true; ///< The pool verifies every block that it allocates or frees.
 };
 
-/// Notifies `Observer` of each block of a pool. Use it for profilers, which otherwise see only the memory that pools
-/// take from upstream: see tracy_policy.hpp, heaptrack_policy.hpp and massif_policy.hpp. `Observer` has two static
-/// functions. Any thread that uses the pool calls them, and they must not use the pool:
+/// Notifies `Observer` of each block of a pool. Use this policy for profilers, which otherwise see only the memory that
+/// pools take from upstream: see tracy_policy.hpp, heaptrack_policy.hpp and massif_policy.hpp. `Observer` has two
+/// static functions. Any thread that uses the pool calls them, and they must not use the pool:
 ///
 ///     static void allocated(const char* pool_name, const void* block, std::size_t bytes) noexcept;
 ///     static void freed(const char* pool_name, const void* block) noexcept;  also by clear, release and the destructor

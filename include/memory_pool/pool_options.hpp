@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The options of a pool. They are named members rather than arguments, so that two numbers cannot be swapped.
+/// The options of a pool: named members rather than arguments, so that two numbers cannot be swapped.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -11,7 +11,7 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// The options of all pools. Each has a default that suits most pools.
+/// The options of all pools. Each option has a default that suits most pools.
 struct pool_options
 {
     /// The `max_capacity` of a pool that only upstream limits.
@@ -24,8 +24,8 @@ struct pool_options
     std::size_t max_capacity = unbounded;
 
     /// The number of blocks by which the pool grows, within its limit. 0: the pool doubles, or quadruples while it has
-    /// less than 16 KiB, by 1 MiB at most. Pools of reference-counted objects may take memory for several steps from
-    /// upstream at once, up to 64 KiB.
+    /// less than 16 KiB, but grows by at most 1 MiB. Pools of reference-counted objects may take memory for several
+    /// steps from upstream at once, up to 64 KiB.
     std::size_t growth_step = 0;
 
     /// The maximum number of free blocks that a thread caches in LIFO order. Further free blocks are reused in address
@@ -36,11 +36,11 @@ struct pool_options
     /// The alignment of every block, in bytes: a power of two, or 0 for the natural alignment. In a pool of objects,
     /// the natural alignment is that of the type, and a smaller value has no effect. In other pools, it is the largest
     /// power of two from 8 to `alignof(std::max_align_t)` that divides the block size, so that blocks of 8, 24 and 40
-    /// bytes take no more than 8, 24 and 40 bytes.
+    /// bytes need no padding.
     std::size_t alignment = 0;
 
-    /// Writes to every page taken from upstream, to avoid page faults later. The time to grow the pool, and to
-    /// construct it with an `initial_capacity`, is then proportional to the bytes.
+    /// Writes to every page taken from upstream, to avoid page faults later. The time to grow the pool, or to construct
+    /// it with an `initial_capacity`, is then proportional to the bytes added.
     bool prefault = false;
 
     /// The pool's name in reports. Not copied: it must outlive the pool and its objects, as a string literal does.

@@ -12,7 +12,7 @@
 ///     bytes_in_use = sum over pools of (blocks in use * block size) + large blocks
 ///
 /// Suits long-lived containers that change: every block can be reused as soon as it is freed. If all blocks are freed
-/// together, an arena resource is faster still.
+/// together, an arena resource is faster.
 ///
 /// The pools of a synchronized_pool_resource have magazines for each thread, so most calls take no lock.
 /// concurrent_block_pool.hpp describes them, and the effects of a fork.
@@ -69,12 +69,12 @@ public:
     {
     }
 
-    /// Effects: makes a resource. Allocates nothing from `upstream` yet. `options` have the meaning they have in
+    /// Effects: makes a resource. Allocates nothing from `upstream` yet. `options` have the same meaning as in
     ///   std::pmr: the maximum number of blocks that a pool takes from upstream at once, and the size of the largest
-    ///   block that comes from a pool. 0 selects the defaults: up to 1 MiB, and 4096 bytes. Blocks larger than 1 MiB
-    ///   never come from a pool. `name` is the resource's name in reports; it is not copied.
-    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call `upstream` under a lock, so never
-    ///   concurrently.
+    ///   block that comes from a pool. 0 selects the defaults: blocks of up to 1 MiB in total, and 4,096 bytes. Blocks
+    ///   larger than 1 MiB never come from a pool. `name` is the resource's name in reports; it is not copied.
+    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call `upstream` under a lock, and
+    ///   therefore never concurrently.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     /// Complexity: O(1).
     explicit basic_pool_resource(const std::pmr::pool_options& options,
@@ -92,7 +92,7 @@ public:
         detail::base::check_resource_policy<policy>();
     }
 
-    /// Rejects wrong arguments, such as the size of the largest block: that is an option.
+    /// Rejects wrong arguments, such as the size of the largest block, which is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_wrong<
                   detail::core::a_pool_resource_takes_a_std_pmr_pool_options_and_then_a_memory_resource,
@@ -100,17 +100,17 @@ public:
     explicit basic_pool_resource(const Given&, const More&...) = delete;
 
     basic_pool_resource(const basic_pool_resource&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
-    basic_pool_resource& operator=(const basic_pool_resource&) = delete; // Hold it by a std::unique_ptr.
+    basic_pool_resource& operator=(const basic_pool_resource&) = delete; // Hold the resource in a std::unique_ptr.
 
     /// Effects: returns all memory to upstream, including blocks still in use.
-    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
-    ///   same time, or later.
+    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before the
+    ///   destructor, during it, or later.
     ~basic_pool_resource() override = default;
 
     /// Effects: allocates a block. A call through the concrete type is not virtual; see resource_allocator. If upstream
-    ///   fails, it returns free slabs to upstream, as `trim` does, and tries once more.
+    ///   fails, returns free slabs to upstream, as `trim` does, and tries once more.
     /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, even for 0 bytes.
-    /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
+    /// Preconditions: `alignment` is a power of two. Otherwise, a checking policy throws std::invalid_argument.
     /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. On failure no block
     ///   is allocated.
     /// Complexity: as `Pool`: O(1), and occasionally a call to upstream.
@@ -134,10 +134,10 @@ public:
 
     /// Effects: frees a block. nullptr is ignored.
     /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
-    ///   `alignment`. If not, the pool of that size reports the misuse that its policy detects. A checking policy also
-    ///   reports a block of another pool, as a wrong size or alignment.
-    /// Complexity: as `Pool`: O(1). For large blocks, a call to upstream, and in shared pools a lock; a checking policy
-    ///   looks large blocks up: logarithmic in large blocks, on average.
+    ///   `alignment`. Otherwise, the pool for that size reports the misuse that its policy detects. A checking policy
+    ///   also reports a block of another pool, as a wrong size or alignment.
+    /// Complexity: as `Pool`: O(1). For large blocks, a call to upstream, and in shared pools a lock. A checking policy
+    ///   looks large blocks up, which is on average logarithmic in large blocks.
     /// Thread safety: as `Pool`; in shared pools, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
@@ -195,8 +195,8 @@ public:
     }
 
     /// Returns: whether a block of this resource, in use or not, starts at `address`. Any pointer is allowed.
-    /// Complexity: linear in pools, of which there are a few dozen at most; logarithmic in slabs; logarithmic in large
-    ///   blocks, on average and amortized.
+    /// Complexity: linear in pools, of which there are at most a few dozen; logarithmic in slabs and, on average and
+    ///   amortized, in large blocks.
     /// Thread safety: as `Pool`.
     bool owns(const void* address) const noexcept
     {
@@ -223,7 +223,7 @@ public:
         return pools_.bytes_in_pools() + with_large([](const auto& large) { return large.bytes_in_use(); });
     }
 
-    /// Returns: bytes held from upstream, bookkeeping included.
+    /// Returns: the bytes allocated from upstream, including bookkeeping.
     /// Complexity: linear in pools.
     /// Thread safety: as `Pool`.
     std::size_t bytes_reserved() const noexcept
@@ -293,7 +293,7 @@ private:
             pools_.report_misuse(error_kind::foreign_pointer, block, given);
     }
 
-    /// Reports a block that is from another pool or a large one; if `pool` is nullptr, reports any misuse.
+    /// Reports a large block, or a block from another pool. If `pool` is nullptr, reports any misuse.
     /// Returns: false if misuse was reported.
     MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
                                           const detail::base::block_request& given) const noexcept
@@ -336,7 +336,7 @@ private:
         return look(pools_.large());
     }
 
-    // Reports: each pool has its own entry. One more entry covers the remaining memory.
+    // In reports, each pool has its own entry. Another entry covers the remaining memory.
 
     static report_statistics read_statistics(const void* resource) noexcept
     {

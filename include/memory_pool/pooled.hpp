@@ -5,8 +5,8 @@
 ///
 ///     struct session : memory_pool::pooled<session> { ... };      8 bytes
 ///
-/// It has no virtual functions. Pointers to an object or to its bases may be boost::intrusive_ptr, or any other pointer
-/// that calls `intrusive_ptr_add_ref` and `intrusive_ptr_release`.
+/// The base class has no virtual functions. Pointers to an object or to its bases may be boost::intrusive_ptr, or any
+/// other pointer that calls `intrusive_ptr_add_ref` and `intrusive_ptr_release`.
 ///
 /// Thread safety: any thread may drop the last pointer to an object; with plain_references, one thread at a time may
 /// use the pool and its objects.
@@ -36,9 +36,9 @@ struct atomic_references
     static constexpr bool are_shared = true;                           ///< Threads share the pool.
 };
 
-/// Derive from it: `struct item : pooled<item>`. If `item` takes arguments, give it a constructor: as an aggregate, its
-/// first initializer would be for the base. Dropping the last reference to an object outside of a pool does nothing.
-/// Copying an object, or assigning to it, does not copy its references or its position in the pool.
+/// The base class of a pooled type: `struct item : pooled<item>`. If `item` takes arguments, give it a constructor: in
+/// an aggregate, the first initializer would initialize the base. Dropping the last reference to an object outside of a
+/// pool does nothing. Copying an object, or assigning to it, does not copy its references or its position in the pool.
 template <class T, class References>
 class pooled : public detail::core::counted_object<typename References::count>
 {
@@ -48,8 +48,8 @@ public:
     /// The kind of reference count.
     using references = References;
 
-    /// Returns: the number of references; 0 for an object outside of a pool, or while it is constructed, destroyed or
-    ///   reset.
+    /// Returns: the number of references; 0 for an object outside of a pool, or while the object is constructed,
+    ///   destroyed or reset.
     /// Complexity: O(1).
     /// Thread safety: any thread; with atomic_references, other threads may change the number at any time.
     std::size_t use_count() const noexcept
@@ -69,14 +69,14 @@ public:
         detail::core::object_access::count(*object).add();
     }
 
-    /// Effects: drops a reference. If it was the last one, the object returns to its pool. If this thread is destroying
-    ///   or resetting another object of the pool, the object returns after that.
+    /// Effects: drops a reference. If it was the last reference, the object returns to its pool. If this thread is
+    ///   destroying or resetting another object of the pool, the object returns afterwards.
     /// Complexity: O(1), plus destroying or resetting the object.
     /// Thread safety: as `References`.
     friend void intrusive_ptr_release(const pooled* object) noexcept { detail::core::object_access::release(*object); }
 
 protected:
-    // Protected, rather than private with T as a friend: T may derive from it through other classes.
+    // Protected, rather than private with T as a friend: T may derive from `pooled` through other classes.
     pooled() noexcept = default; // NOLINT(bugprone-crtp-constructor-accessibility)
     ~pooled() = default;
 };

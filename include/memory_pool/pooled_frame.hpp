@@ -14,10 +14,11 @@
 ///
 ///     block of a resource_frame:   | frame | the resource, or nullptr: the pools |
 ///
-/// The pools have caches for each thread: see concurrent_block_pool.hpp. They are never destroyed, so a coroutine may
-/// be destroyed by any thread, after the thread that made it has ended, at thread exit, and during static destruction.
+/// The pools have caches for each thread: see concurrent_block_pool.hpp. They are never destroyed, so any thread may
+/// destroy a coroutine, even after the thread that made it has ended, at thread exit, or during static destruction.
 ///
-/// This header does not need C++20: any class may derive from a frame, and `new` then allocates it from there.
+/// This header does not need C++20: any class may derive from one of these bases, and `new` then allocates its objects
+/// like frames.
 ///
 /// Thread safety: any thread; with a resource, as the resource.
 #pragma once
@@ -57,7 +58,8 @@ inline constexpr bool
     has_resource<Source, std::enable_if_t<std::is_convertible_v<decltype(std::declval<const Source&>().resource()),
                                                                 std::pmr::memory_resource*>>> = true;
 
-/// Returns: the resource of the argument behind std::allocator_arg: a pointer to it, or an allocator over it.
+/// Returns: the resource of the argument behind std::allocator_arg, which is a pointer to the resource or an allocator
+///   over it.
 template <class Source>
 std::pmr::memory_resource* resource_of(const Source& source)
 {
@@ -77,10 +79,10 @@ std::pmr::memory_resource* resource_of(const Source& source)
 } // namespace detail::core
 
 /// A base of promises that allocates frames from process-wide pools. Each `Policy` has its own set of pools. Frames of
-/// more than 32 KiB, alignment included, come from new and delete, under a lock.
+/// more than 32 KiB, including alignment, are allocated by new, under a lock.
 ///
 /// Frames are aligned to `Alignment`. Compilers do not pass on the alignment that a frame needs. If a promise or a
-/// local variable of the coroutine needs more than the alignment of new, choose it here.
+/// local variable of the coroutine needs a larger alignment than new provides, specify it here.
 template <class Policy, std::size_t Alignment>
 class basic_pooled_frame
 {
@@ -116,10 +118,10 @@ public:
     }
 
     /// Effects: frees a frame. nullptr is ignored.
-    /// Preconditions: `frame` is in use, and from `operator new` of this class with the same size. If not, the pools
+    /// Preconditions: `frame` is in use, and from `operator new` of this class with the same size. Otherwise, the pools
     ///   report the misuse that the policy detects.
     /// Complexity: O(1).
-    /// Thread safety: any thread, not only the one that allocated the frame.
+    /// Thread safety: any thread, not only the thread that allocated the frame.
     MEMORY_POOL_INLINE_IN_COROUTINE static void operator delete(void* frame, std::size_t bytes) noexcept
     {
         pools::deallocate(frame, bytes, Alignment);
@@ -137,7 +139,7 @@ public:
     /// Thread safety: any thread.
     static std::size_t bytes_in_use() noexcept { return pools::bytes_in_use(); }
 
-    /// Returns: bytes allocated by new and not yet deleted, bookkeeping included, for all frames with this policy.
+    /// Returns: the bytes allocated by new and not yet deleted, including bookkeeping, for all frames with this policy.
     /// Complexity: linear in pools.
     /// Thread safety: any thread.
     static std::size_t bytes_reserved() noexcept { return pools::bytes_reserved(); }
@@ -164,7 +166,7 @@ protected:
 ///     task load(std::allocator_arg_t, std::pmr::memory_resource*, int key);
 ///     task client::load(std::allocator_arg_t, std::pmr::polymorphic_allocator<>, int key);        also a lambda
 ///
-/// Each frame is larger by a pointer. See basic_pooled_frame for `Alignment`.
+/// Each frame is larger by the size of a pointer. See basic_pooled_frame for `Alignment`.
 template <std::size_t Alignment>
 class basic_resource_frame
 {
@@ -246,7 +248,7 @@ private:
 };
 
 /// A pooled_frame or resource_frame for promises with get_return_object_on_allocation_failure. The coroutine calls that
-/// function if `Frame` throws: on OOM, or if the resource is nullptr.
+/// function if `Frame` throws, which happens on OOM, or if the resource is nullptr.
 ///
 ///     struct promise_type : memory_pool::nothrow_frame<memory_pool::pooled_frame> { ... };
 template <class Frame>

@@ -14,7 +14,7 @@
 /// A block of n bytes is sampled with probability p = 1 - exp(-n / mean), and the sample counts as 1 / p blocks.
 ///
 /// With NP_LEAKS=1 or NP_LEAKS_EXIT=status in the environment, the destructor of such a pool lists the blocks in use on
-/// stderr by call site, before it destroys their objects. Reference-counted objects may outlive their pool: they are
+/// stderr by call site, before it destroys their objects. Reference-counted objects may outlive their pool. They are
 /// listed only with a policy that reports leaks, such as profiling_policy<leak_reporting_policy<>>.
 ///
 /// Thread safety: any thread. Writing a profile holds a lock only while it copies the profile.
@@ -53,7 +53,8 @@ struct profiling_observer
         detail::core::pool_profile::freed(block);
     }
 
-    /// Effects: lists the blocks in use of a pool being destroyed, if `is_leak` or the environment asks for it.
+    /// Effects: lists the blocks in use of a pool being destroyed, if `is_leak` is true or the environment requests the
+    ///   list.
     template <class ForEachInUse>
     static void ended(const char* pool_name, std::size_t block_size, std::size_t count, bool is_leak,
                       ForEachInUse&& for_each_in_use) noexcept
@@ -97,7 +98,7 @@ inline int write_pool_profile(profile_format format, report_output to)
 } // namespace detail::core
 
 /// Effects: writes the current profile: for each call stack and pool, the blocks and bytes allocated so far, and the
-///   blocks and bytes in use. On OOM, it writes nothing and sets the badbit of the stream.
+///   blocks and bytes in use. On OOM, writes nothing and sets the badbit of the stream.
 /// Throws: what the stream throws.
 inline void write_profile(std::ostream& to, profile_format format)
 {
@@ -110,7 +111,7 @@ inline void write_profile(std::ostream& to, profile_format format)
 
 /// Effects: writes the profile to the file at `path`, in which `%p` stands for the process ID, and `%%` for a percent
 ///   sign. The format is text if the path ends in `.txt`, folded if it ends in `.folded`, otherwise pprof. The profile
-///   is written to a file with `.tmp` appended to the name, which then replaces the file at `path`.
+///   is written to a temporary file, with `.tmp` appended to the name, which then replaces the file at `path`.
 /// Returns: whether the profile was written. On failure, errno has the reason. Always false on Windows.
 inline bool dump_profile(const char* path) noexcept
 {

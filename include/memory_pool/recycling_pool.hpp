@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool of objects owned by boost::intrusive_ptr. Each is constructed once and recycled with its contents: the buffer
-/// of a vector, a handle, a connection. An object returns to the pool when the last pointer to it goes.
+/// A pool of objects owned by boost::intrusive_ptr. Each object is constructed once and recycled with its contents,
+/// such as the buffer of a vector, a handle or a connection. An object returns to the pool when the last pointer to it
+/// goes.
 ///
 ///     the pool grows             ->  T() for each new object
 ///     allocate_through_init(...) ->  object.init(...)            ->  boost::intrusive_ptr<T>
@@ -24,7 +25,8 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool of objects of type `T`, owned by boost::intrusive_ptr. `T` derives from `pooled` and has a default
-/// constructor. See policies.hpp for `Policy`, which must not be a checking one, and store_pool_base for the members.
+/// constructor. See policies.hpp for `Policy`, which must not be a checking policy, and store_pool_base for the
+/// members.
 template <class T, class Policy>
 class recycling_pool : public detail::core::recycling_pooled<detail::core::kept_pooled_object<T>, Policy>
 {
@@ -34,7 +36,7 @@ public:
     /// Effects: makes a pool with default options that allocates from the default resource.
     recycling_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_action<recycling_pool, Given, More...>>
     explicit recycling_pool(const Given&, const More&...) = delete;
 

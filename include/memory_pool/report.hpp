@@ -6,10 +6,10 @@
 ///     object_pool<order> orders(pool_options{}.with_name("orders"));      in snapshot() until the pool is destroyed
 ///
 /// Shared pools are read under their lock. Single-threaded pools publish their statistics when they exchange a batch of
-/// blocks with a slab, grow, or are trimmed or cleared: report_entry::age is the time since then.
+/// blocks with a slab, grow, or are trimmed or cleared. report_entry::age is the time since the last publication.
 ///
-/// A report contains a snapshot(), and the statistics of np_alloc if the program is linked with np_alloc, or
-/// libnp_malloc.so is preloaded:
+/// A report contains a snapshot(). It also contains the statistics of np_alloc if the program is linked with np_alloc,
+/// or libnp_malloc.so is preloaded:
 ///
 ///     write_report(std::cout, report_format::text);
 ///
@@ -21,8 +21,8 @@
 ///
 ///     report_on_signal(SIGUSR1, "/run/server.%p.json");       kill -USR1 <process>: writes or replaces the file
 ///
-/// Thread safety: any thread, while other threads allocate, create and destroy pools; also in the child of a fork. Not
-/// from the upstream of a shared pool, which the pool calls with its lock held.
+/// Thread safety: any thread, while other threads allocate, and create and destroy pools; also in the child of a fork.
+/// The upstream of a shared pool must not call these functions, because the pool calls upstream with its lock held.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -78,17 +78,17 @@ struct report_entry
     /// The first 127 characters of the name.
     std::string name;
 
-    report_statistics statistics; ///< Current statistics, or those last published by the owner.
+    report_statistics statistics; ///< The current statistics, or the statistics last published by the owner.
 
     /// The time since the owner published the statistics; nullopt: they are current.
     std::optional<std::chrono::milliseconds> age;
 
     /// True in the child of a fork if the thread that created the pool does not exist there. Until the child uses the
-    /// pool, the statistics are the last published ones, or 0.
+    /// pool, the statistics are those last published, or 0.
     bool is_of_lost_thread = false;
 };
 
-/// The statistics of all named pools and resources, each read at about the same time.
+/// The statistics of all named pools and resources, read at about the same time.
 struct report_snapshot
 {
     std::chrono::system_clock::time_point time; ///< The time of the snapshot.
@@ -117,7 +117,8 @@ inline void add_entry(const core::report_view& seen, report_snapshot& taken)
     taken.entries.push_back(std::move(entry));
 }
 
-/// Adds the named heaps of np_alloc, if it is in the process. Skips views of another size: those of another version.
+/// Adds the named heaps of np_alloc, if np_alloc is in the process. Skips views of another size, which are from another
+/// version.
 inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -132,8 +133,8 @@ inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
 }
 } // namespace detail::report
 
-/// Returns: the statistics of all named pools and resources, in the order of construction, then of named heaps of
-///   np_alloc.
+/// Returns: the statistics of all named pools and resources, in the order of construction, followed by the named heaps
+///   of np_alloc.
 /// Throws: std::bad_alloc.
 /// Complexity: linear in pools, times the complexity of their `in_use` and `bytes_in_use`.
 /// Thread safety: any thread.
@@ -152,8 +153,9 @@ inline report_snapshot snapshot()
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Aliases of np_get_statistics_sized and np_statistics_print, as weak references to these would not link them from an
-/// archive; and a function that writes a comma and the member `slabs` of a report, if np_option_report_slabs is set.
+/// Aliases of np_get_statistics_sized and np_statistics_print, because weak references to these would not link them
+/// from an archive. Also a function that writes a comma and the member `slabs` of a report, if np_option_report_slabs
+/// is set.
 MEMORY_POOL_WEAK void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept;
 MEMORY_POOL_WEAK void memory_pool_np_print_statistics(
     np_format format, void (*write)(const char* text, std::size_t length, void* argument), void* argument);
@@ -172,7 +174,7 @@ enum class report_format
 };
 
 namespace detail::report {
-/// Reads the statistics of np_alloc. Returns whether it is in the process.
+/// Reads the statistics of np_alloc. Returns whether np_alloc is in the process.
 inline bool read_np_alloc([[maybe_unused]] np_statistics& statistics) noexcept
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -184,7 +186,7 @@ inline bool read_np_alloc([[maybe_unused]] np_statistics& statistics) noexcept
     return false;
 }
 
-/// Writes the statistics of np_alloc, or `otherwise` if it is not in the process.
+/// Writes the statistics of np_alloc, or `otherwise` if np_alloc is not in the process.
 inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format format, std::string_view otherwise)
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -247,7 +249,7 @@ private:
         std::string_view type;
         std::string_view help;
         std::uint64_t report_statistics::* value;
-        bool is_counted; ///< Only some policies count it.
+        bool is_counted; ///< Only some policies count this value.
     };
 
     static constexpr std::array<metric, 11> metrics{{
@@ -336,7 +338,7 @@ private:
         to_ << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
     }
 
-    /// Escapes a label value. Labels are compared after escaping, as different texts may become equal.
+    /// Escapes a label value. Labels are compared after escaping, because different texts may become equal.
     static std::string label(std::string_view value)
     {
         std::string text;
@@ -384,7 +386,7 @@ inline void write_report(std::ostream& to, report_format format)
 }
 
 namespace detail::report {
-/// Writes a report to a temporary file, which replaces `path` when it is complete. Returns whether that succeeded.
+/// Writes a report to a temporary file, which then replaces the file at `path`. Returns whether both succeeded.
 inline bool write_report_file(const char* path, report_format format)
 {
     os::replaced_file file(path);
@@ -396,7 +398,7 @@ inline bool write_report_file(const char* path, report_format format)
 class signalled_reports : base::immovable<signalled_reports>
 {
 public:
-    /// The instance of the process. Never destroyed, as a signal may arrive at any time.
+    /// The instance of the process. Never destroyed, because a signal may arrive at any time.
     static signalled_reports& get()
     {
         static auto* const all = new signalled_reports;
@@ -436,8 +438,8 @@ private:
     };
 
     /// A fork must take these locks before the locks of pools: a thread that holds `control_` may wait for a report,
-    /// which takes locks of pools. Handlers before a fork run in reverse order of registration, so pools register
-    /// theirs first.
+    /// which takes locks of pools. Handlers before a fork run in reverse order of registration, so pools register their
+    /// handlers first.
     signalled_reports()
     {
         (void)core::report_registry::get();
@@ -515,19 +517,19 @@ private:
 
 /// Effects: starts writing a report to the file at `path` each time the process receives `signal`. In `path`, `%p`
 ///   stands for the process ID, and `%%` for a percent sign. The report is written to a temporary file, with `.tmp`
-///   appended to the name, which then replaces the file, so the file is always complete. If the file cannot be written,
-///   a message is printed on stderr. The signal handler, which replaces the previous one, only wakes the thread that
-///   writes the report. A further call for the same signal changes path and format. In the child of a fork, the signal
-///   is ignored until the child calls this function.
-/// Returns: whether it succeeded; if not, errno says why: the signal cannot be handled, or no thread can be created.
-///   False on Windows and Apple systems.
+///   appended to the name. The temporary file then replaces the file, so the file is always complete. If the file
+///   cannot be written, a message is printed on stderr. The signal handler replaces the previous handler. It only wakes
+///   the thread that writes the report. A further call for the same signal changes the path and the format. In the
+///   child of a fork, the signal is ignored until the child calls this function.
+/// Returns: whether reports were started. On failure, errno has the reason: the signal cannot be handled, or no thread
+///   can be created. Always false on Windows and Apple systems.
 /// Throws: std::bad_alloc.
 inline bool report_on_signal(int signal, std::string path, report_format format = report_format::json)
 {
     return detail::report::signalled_reports::get().add(signal, std::move(path), format);
 }
 
-/// Effects: stops reports on `signal`, after a report in progress, and restores the previous handler.
+/// Effects: stops reports on `signal`, after any report in progress is complete, and restores the previous handler.
 inline void stop_report_on_signal(int signal)
 {
     detail::report::signalled_reports::get().remove(signal);

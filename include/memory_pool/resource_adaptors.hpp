@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Adaptors in front of any std::pmr::memory_resource, which can be stacked in any order. Each does one thing.
+/// Adaptors in front of any std::pmr::memory_resource. Each does one thing; they can be stacked in any order.
 ///
 ///     container  ->  tracking_resource  ->  limit_resource  ->  synchronized_resource  ->  any resource
 ///
@@ -30,8 +30,8 @@
 ///
 /// synchronized_resource calls its upstream under a lock, one call at a time.
 ///
-/// Thread safety: synchronized_resource: any thread. Other adaptors: any thread if upstream is thread-safe, else one
-/// thread at a time.
+/// Thread safety: synchronized_resource: any thread. Other adaptors: any thread if upstream is thread-safe, otherwise
+/// one thread at a time.
 #pragma once
 
 #include <memory_pool/base/call_site.hpp>
@@ -60,7 +60,7 @@
 #include <type_traits>
 #include <utility>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// An adaptor that forwards every call. It holds no memory, so its destructor has nothing to release.
+/// An adaptor that forwards every call. An adaptor holds no memory, so its destructor has nothing to release.
 class resource_adaptor : public std::pmr::memory_resource, public resource_by_address
 {
 public:
@@ -91,7 +91,7 @@ protected:
             upstream_->deallocate(chunk, bytes, alignment);
     }
 
-    /// Two adaptors are never equal: memory that one has counted must not be freed through another.
+    /// Two adaptors are never equal: memory counted by one adaptor must not be freed through another.
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:
@@ -101,23 +101,23 @@ private:
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
-/// An adaptor that counts allocations and deallocations: the base of tracking_resource, and its view for a call site.
+/// An adaptor that counts allocations and deallocations: the base of tracking_resource and of its views for call sites.
 class counting_adaptor : public resource_adaptor
 {
 public:
     explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
 
-    /// Returns: exact statistics. While other threads use the resource, they are not a consistent snapshot.
+    /// Returns: exact statistics, but not a consistent snapshot while other threads use the resource.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     resource_statistics statistics() const noexcept { return counters_.read(); }
 
-    /// Effects: resets the peaks to the chunks and bytes in use now: in total, or for a view, of its call site.
+    /// Effects: resets the peaks to the chunks and bytes in use now: of the resource, or of the call site of a view.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     void reset_peak() noexcept { counters_.reset_peak(); }
 
-    /// Returns: outstanding bytes, as requested.
+    /// Returns: the requested bytes of outstanding chunks.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return counters_.bytes_in_use(); }
@@ -136,7 +136,8 @@ protected:
     {
         if (chunk == nullptr)
             return;
-        // Before upstream frees the chunk: then another thread may allocate it, and its bytes must not count twice.
+        // Before upstream frees the chunk: another thread may allocate it right after that, and its bytes must not
+        // count twice.
         counters_.count_deallocation(bytes);
         resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
@@ -148,7 +149,7 @@ private:
 
 /// Counts allocations and deallocations. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
 ///
-/// Costs three atomic additions per allocation, and two per deallocation; through a view of a call site, twice as many.
+/// Costs three atomic additions per allocation, and two per deallocation. A view of a call site doubles these numbers.
 class tracking_resource : public detail::core::counting_adaptor
 {
 public:
@@ -162,11 +163,11 @@ public:
     }
 
     /// Effects: creates a view of this resource for the call site `site`, if there is none yet. Allocations through the
-    ///   view count for the call site and for the resource. Views are allocated by the global operator new: they are
+    ///   view count for the call site and for the resource. Views are allocated by the global operator new. They are
     ///   not counted, and take no memory from upstream.
-    /// Returns: the view, always the same one for a call site. It lives as long as the resource. Views are equal
-    ///   neither to each other nor to the resource, so that memory is freed through the view that allocated it. Moving
-    ///   a container into one of another call site copies the elements.
+    /// Returns: the view. A call site always has the same view, which lives as long as the resource. Views are equal
+    ///   neither to each other nor to the resource, so memory is freed through the view that allocated it. Moving a
+    ///   container into a container of another call site copies the elements.
     /// Throws: std::bad_alloc if there is no memory for a view.
     /// Complexity: logarithmic in call sites.
     /// Thread safety: any thread.
@@ -177,7 +178,7 @@ public:
     }
 
     /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each call site, in the order of files
-    ///   and lines. `visit` may use the resource. A call site added meanwhile may or may not be visited.
+    ///   and lines. `visit` may use the resource. A call site added during the iteration may or may not be visited.
     /// Throws: what `visit` throws.
     /// Complexity: O(n log n) for n call sites.
     /// Thread safety: any thread.
@@ -188,7 +189,7 @@ public:
             visit(entry->first, entry->second.statistics());
     }
 
-    /// Effects: prints a line with the totals, and one for each call site.
+    /// Effects: prints a line with the totals, and a line for each call site.
     /// Complexity: as `for_each_site`.
     /// Thread safety: any thread.
     void print(std::FILE* file = stderr) const
@@ -256,40 +257,41 @@ struct limit_options
     /// No limit.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-    /// Maximum bytes in use, counted as requested.
+    /// The maximum number of bytes in use. Requested bytes are counted.
     std::size_t limit = unbounded;
 
     /// The bytes in use above which `on_soft_limit` is called; at most `limit`, or `unbounded`.
     std::size_t soft_limit = unbounded;
 
-    /// Called once each time the bytes in use rise above `soft_limit`, by the allocating thread, after its bytes were
-    /// counted and before the call of upstream. It may free memory through the resource, and allocate, which causes
-    /// another call only after enough was freed. If it throws, the allocation fails with that exception, and does not
-    /// count. It must not use a resource in front of this one, which may be in the middle of a call with its lock held.
+    /// The allocating thread calls this function once each time the bytes in use rise above `soft_limit`, after its
+    /// bytes were counted and before upstream is called. The function may free memory through the resource. It may also
+    /// allocate, which causes another call only after enough was freed. If it throws, the allocation fails with that
+    /// exception, and does not count. It must not use a resource in front of this one: that resource may be in the
+    /// middle of a call with its lock held.
     std::function<void(limit_resource&)> on_soft_limit;
 
     /// The resource's name in reports and in limit_exceeded. Not copied: it must outlive the resource.
     const char* name = "unnamed";
 
-    /// Returns: these options with that `limit`.
+    /// Returns: a copy of these options with another `limit`.
     [[nodiscard]] limit_options with_limit(std::size_t value) const
     {
         return detail::base::with_member(*this, &limit_options::limit, value);
     }
 
-    /// Returns: these options with that `soft_limit`.
+    /// Returns: a copy of these options with another `soft_limit`.
     [[nodiscard]] limit_options with_soft_limit(std::size_t value) const
     {
         return detail::base::with_member(*this, &limit_options::soft_limit, value);
     }
 
-    /// Returns: these options with that `on_soft_limit`.
+    /// Returns: a copy of these options with another `on_soft_limit`.
     [[nodiscard]] limit_options with_on_soft_limit(std::function<void(limit_resource&)> value) const
     {
         return detail::base::with_member(*this, &limit_options::on_soft_limit, std::move(value));
     }
 
-    /// Returns: these options with that `name`.
+    /// Returns: a copy of these options with another `name`.
     [[nodiscard]] limit_options with_name(const char* value) const
     {
         return detail::base::with_member(*this, &limit_options::name, value);
@@ -363,8 +365,8 @@ protected:
         return chunk;
     }
 
-    /// Effects: returns the chunk to upstream, and then subtracts its bytes, so that never more bytes are outstanding
-    ///   from upstream than are counted.
+    /// Effects: returns the chunk to upstream, and then subtracts its bytes, so that the bytes outstanding from
+    ///   upstream never exceed the counted bytes.
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         if (chunk == nullptr)
@@ -406,7 +408,7 @@ private:
 /// The probability that an allocation fails.
 struct failure_chance
 {
-    /// From 0, never, to 1, always.
+    /// From 0 (never) to 1 (always).
     double probability = 0;
 
     /// The random seed. On every platform, `probability`, `seed` and n alone decide whether the n-th allocation fails.
@@ -417,7 +419,7 @@ struct failure_chance
 class failing_resource : public detail::core::resource_adaptor
 {
 public:
-    /// Effects: creates a resource whose allocation number `call`, counted from 1, fails; 0: none.
+    /// Effects: creates a resource whose allocation number `call`, counted from 1, fails. 0: no allocation fails.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit failing_resource(std::uint64_t call,
@@ -426,7 +428,7 @@ public:
     {
     }
 
-    /// A probability is not the number of a call: pass a failure_chance.
+    /// Rejects a probability, which is not the number of a call: pass a failure_chance.
     template <class Number, std::enable_if_t<std::is_floating_point_v<Number>, bool> = true>
     explicit failing_resource(Number, std::pmr::memory_resource* = nullptr) = delete;
 
@@ -439,7 +441,8 @@ public:
     {
     }
 
-    /// Effects: makes only allocation number `call`, counted from 1 from now on, fail; 0: none.
+    /// Effects: makes only allocation number `call` fail, counted from 1 at the next allocation. 0: no allocation
+    ///   fails.
     /// Thread safety: any thread.
     void fail_at(std::uint64_t call) noexcept
     {
@@ -501,7 +504,7 @@ private:
         return chance;
     }
 
-    /// Counts a call. Returns its number if it must fail, otherwise 0.
+    /// Counts a call. Returns the number of the call if the call must fail, otherwise 0.
     std::uint64_t count_call()
     {
         const detail::base::lock_guard lock(mutex_);
@@ -513,7 +516,7 @@ private:
         return calls_;
     }
 
-    /// Counts down to the call that must fail. Returns whether this is that call.
+    /// Counts down to the call that must fail. Returns whether the current call must fail.
     bool is_due() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (calls_until_failure_ == 0)
@@ -541,7 +544,8 @@ private:
 };
 
 /// Makes a single-threaded resource thread-safe, if all threads use it through this adaptor. Upstream must not call the
-/// adaptor. As with any std::mutex, a child forked while another thread is in a call finds the lock held.
+/// adaptor. As with any std::mutex, the lock stays held in the child if the process forks while another thread is in a
+/// call.
 class synchronized_resource : public detail::core::resource_adaptor
 {
 public:
@@ -554,7 +558,7 @@ public:
     }
 
 private:
-    /// Shows upstream that a lock is held: see pool_use.
+    /// Tells upstream that a lock is held: see pool_use.
     struct lock_count : detail::base::immovable<lock_count>
     {
         lock_count() noexcept { ++detail::core::pool_locks_of_this_thread; }

@@ -47,15 +47,15 @@ public:
     /// Effects: makes a pool with default options that allocates from the default resource.
     basic_shared_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_options<basic_shared_pool, Given, More...>>
     explicit basic_shared_pool(const Given&, const More&...) = delete;
 
     static_assert(detail::core::returning_object_check<T>::is_made);
 };
 
-/// A basic_shared_pool that constructs each object once, when the pool grows, and recycles it, as recycling_pool. An
-/// object is reset when its last shared_ptr goes, and free when its last weak_ptr goes. `T` must not derive from
+/// A basic_shared_pool that constructs each object once, when the pool grows, and recycles it, as recycling_pool does.
+/// An object is reset when its last shared_ptr goes, and free when its last weak_ptr goes. `T` must not derive from
 /// std::enable_shared_from_this, which contains a weak_ptr.
 template <class T, class Blocks>
 class basic_recycling_shared_pool : public detail::core::keeping_shared_pool<detail::core::kept_object<T>, Blocks>
@@ -66,7 +66,7 @@ public:
     /// Effects: makes a pool with default options that allocates from the default resource.
     basic_recycling_shared_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects: that is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_no_action<basic_recycling_shared_pool, Given, More...>>
     explicit basic_recycling_shared_pool(const Given&, const More&...) = delete;

@@ -23,11 +23,11 @@ struct pool_statistics
     std::size_t in_use = 0;          ///< Blocks in use now.
     std::size_t peak_in_use = 0;     ///< Peak of blocks in use.
     std::size_t slabs = 0;           ///< Slabs held now.
-    std::size_t bytes_reserved = 0;  ///< Bytes held from upstream, bookkeeping included.
+    std::size_t bytes_reserved = 0;  ///< Bytes allocated from upstream, including bookkeeping.
 };
 
-/// The statistics of a memory resource since its construction. A chunk is the result of one allocation; its bytes are
-/// the requested bytes.
+/// The statistics of a memory resource since its construction. A chunk is the memory returned by one allocation. Byte
+/// counts add up the requested sizes.
 struct resource_statistics
 {
     std::uint64_t allocations = 0;     ///< Chunks allocated.

@@ -28,7 +28,7 @@ TEST(poisoning, tracks_the_lifetime_of_a_block)
     base::pool_made(&pool);
     base::forbid_access(slab, sizeof slab);
     EXPECT_EQ(may_be_touched(slab + 16), !tool_watches);
-    base::block_handed_out(&pool, slab + 16, 12);
+    base::block_allocated(&pool, slab + 16, 12);
     EXPECT_TRUE(may_be_touched(slab + 16));
     EXPECT_TRUE(may_be_touched(slab + 27));
     EXPECT_EQ(may_be_touched(slab + 28), !tool_watches) << "the slack behind the block";
@@ -59,7 +59,7 @@ TEST(poisoning, distinguishes_free_and_user_poisoned_arena_blocks)
         base::pool_made(&arena);
         base::forbid_access(arena, sizeof arena);
         for (int round = 0; round != 2; ++round) {
-            base::arena_block_handed_out(&arena, arena + 8, bytes);
+            base::arena_block_allocated(&arena, arena + 8, bytes);
             base::forbid_access(arena + 8, bytes); // by the program
             EXPECT_TRUE(base::arena_block_given_back(&arena, arena + 8, bytes)) << bytes;
             if (tool_watches) {

@@ -654,8 +654,8 @@ class Reduced(Reports):
         report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (1, 1)},
                                   race_memory_fresh={"glibc": (1, 1), "np_alloc": (3, 3)})
         self.assertEqual(list(readme.lines_about_mallocs(report)),
-                         ["`libnp_malloc.so` and other mallocs in 2 workloads and programs: each malloc's figure over "
-                          "that of the best of 2,", "geometric mean.", "",
+                         ["`libnp_malloc.so` and other mallocs in 2 workloads and programs: each malloc's result over "
+                          "the best of the 2,", "geometric mean.", "",
                           "| | np_alloc | glibc |", "|---|---|---|",
                           "| CPU time | 1.00 | 2.00 |", "| peak memory | 3.00 | 1.00 |", "",
                           "The command: `./dev bench race`."])

@@ -416,7 +416,7 @@ TEST_F(ArenaMR, allocates_a_distinct_block_for_zero_bytes)
 
 TEST_F(ArenaMR, frees_blocks_of_many_arenas_in_any_order)
 {
-    // Keeps every tenth of 20,000 blocks, so that no arena becomes free meanwhile; then frees these in any order.
+    // Keeps every tenth of 20,000 blocks, so that no arena becomes free. Then frees the kept blocks in random order.
     UnsynchronizedArenaMR arenas(1'000, 1'024, &upstream_);
     std::vector<void*> staying;
     std::vector<void*> leaving;

@@ -29,7 +29,7 @@ using memorypool::RECYCLE_METHOD_DESTROY_FUNCTION;
 using memorypool::RECYCLE_METHOD_NONE;
 
 namespace {
-// operator new of this program counts calls, and can fail. Atomic, as other tests have threads.
+// operator new of this program counts calls, and can fail. Atomic, because other tests have threads.
 std::atomic<std::size_t> chunks_of_the_heap{0};
 std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: never.
 } // namespace
@@ -1015,7 +1015,7 @@ TEST(boost_intrusive_pool, returns_items_in_the_order_in_which_their_recycling_e
     outer->next = pool.allocate();
     link* const inner = outer->next.get();
     link* const first = outer.get();
-    outer.reset(); // Returns the inner item meanwhile.
+    outer.reset(); // Also returns the inner item.
     EXPECT_EQ(pool.unused_count(), 2u);
     const auto again = pool.allocate();
     EXPECT_EQ(again.get(), first);

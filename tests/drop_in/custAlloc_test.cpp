@@ -55,7 +55,7 @@ TEST(PoolAllocator, allocates_as_many_blocks_as_its_size)
     }
 }
 
-// The test is that this compiles with warnings as errors: a program for the original may do it.
+// This test must compile with warnings as errors: a program for the original may ignore the result.
 TEST(PoolAllocator, does_not_require_its_result_to_be_used)
 {
     PoolAllocator pool(24, 2);

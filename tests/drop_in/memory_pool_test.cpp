@@ -401,7 +401,7 @@ TEST(MemoryPool, ignores_nullptr)
     MemoryPool<noisy>().delete_block_pt(no_object);
 }
 
-/// The reports of double deletes. With AddressSanitizer, there is one for each.
+/// The number of reports of double deletes: with AddressSanitizer, one for each; otherwise, none.
 constexpr std::size_t reports_of(std::size_t double_deletes)
 {
     return MEMORY_POOL_ASAN != 0 ? double_deletes : 0;

@@ -84,8 +84,8 @@ TEST(np_alloc_drop_in, lists_blocks_in_use_by_call_site)
     EXPECT_EQ(np_leak_report(), 0U);
 }
 
-// The test is that this compiles with warnings as errors: a program for the original may do it. The blocks are never
-// freed, so a separate process allocates them.
+// This test must compile with warnings as errors: a program for the original may ignore the results. The blocks are
+// never freed, so a separate process allocates them.
 TEST(np_alloc_drop_in, does_not_require_its_result_to_be_used)
 {
     const auto ignore_blocks = [] {

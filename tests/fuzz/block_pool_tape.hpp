@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool and on a simple model, and compares both after each.
-/// Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
+/// Plays a tape of bytes as operations on a pool and on a simple model, and compares both after each operation. Any
+/// tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
@@ -171,7 +171,7 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
             expect(pool_.check(block), "check() rejects an outstanding block");
     }
 
-    /// Only checking pools detect all of it.
+    /// Only checking pools detect all of this misuse.
     void misuse([[maybe_unused]] std::size_t which, [[maybe_unused]] std::size_t how)
     {
         if constexpr (policy::checks) {
@@ -189,7 +189,7 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
         }
     }
 
-    /// Waits for zero time, since no other thread frees anything.
+    /// Waits for zero time, because no other thread frees anything.
     void wait([[maybe_unused]] std::size_t count)
     {
         if constexpr (is_shared) {

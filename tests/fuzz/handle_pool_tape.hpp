@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Plays a tape of bytes as operations on a handle pool and on a simple model that also remembers stale handles, and
-/// compares both after each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on
+/// compares both after each operation. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on
 /// a mismatch.
 #pragma once
 
@@ -127,7 +127,7 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
             refused();
     }
 
-    /// Waits for zero time, since no other thread destroys anything.
+    /// Creates `count` objects through calls that can wait. None may block: no other thread would end the wait.
     void wait([[maybe_unused]] std::size_t count)
     {
         if constexpr (is_shared) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool whose pointers return their objects and on a simple model,
-/// and compares both after each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a
+/// Plays a tape of bytes as operations on a pool whose pointers return their objects, and on a simple model. Compares
+/// both after each operation. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a
 /// mismatch.
 #pragma once
 
@@ -132,7 +132,7 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
         }
     }
 
-    /// Waits for zero time, since no other thread releases anything.
+    /// Waits for zero time, because no other thread releases anything.
     pointer made_in_no_time()
     {
         if constexpr (!is_shared) {

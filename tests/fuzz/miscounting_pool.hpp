@@ -7,7 +7,7 @@
 #include <cstddef>
 
 namespace fuzz {
-/// Counts one too many above 50 outstanding objects.
+/// Counts one object too many when more than 50 objects are outstanding.
 template <class Pool>
 class miscounting_pool : public Pool
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations of several threads on np_alloc, one at a time, and on a map of the outstanding
-/// blocks.
+/// Plays a tape of bytes as operations on np_alloc and on a map of the outstanding blocks. Several threads perform the
+/// operations, one at a time.
 ///
 ///     addresses:   | block of heap 1 |    | block |  | block of line 3 |      no two overlap
 ///     a block:     | byte | ... | byte | ... | last byte | unused |           some bytes follow from its number
@@ -77,7 +77,7 @@ struct np_block
     }
 
 private:
-    /// Visits the first byte, the last byte and some in between.
+    /// Visits the first byte, the last byte and some bytes in between.
     template <class Visit>
     void for_each_mark(Visit&& visit) const
     {
@@ -340,8 +340,8 @@ private:
         blocks_.emplace_hint(next, added.address, added);
     }
 
-    /// Returns: the bytes that a new block adds to bytes_in_use. A large block may take whole slices: an eighth more to
-    ///   grow, or up to a quarter unused after shrinking.
+    /// Returns: the bytes that a new block adds to bytes_in_use. A large block may take whole slices: up to an eighth
+    ///   more than its size, to grow, or with up to a quarter unused, after shrinking.
     std::size_t counted_bytes(std::size_t usable)
     {
         constexpr std::size_t slice_bytes = std::size_t{64} << 10;
@@ -518,7 +518,7 @@ private:
         add(block.address, block);
     }
 
-    /// Moves the blocks that np_defrag_move selects; the others stay.
+    /// Moves the blocks that np_defrag_move selects; other blocks stay.
     void move_to_denser_slabs(std::size_t first, std::size_t count)
     {
         log("defrag_move", first, count);
@@ -766,7 +766,7 @@ private:
     std::size_t numbers_ = 0;
     std::size_t reports_ = 0;
     std::size_t steps_ = 0;
-    /// If so, heaps may lack memory and call sites may be lost.
+    /// If true, heaps may lack memory, and call sites may be lost.
     const bool region_may_be_full_ = np_option_get(np_option_region_bytes) < 2 * max_in_use;
     bool system_refuses_ = false;
     std::vector<std::string> log_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on an object pool and on a simple model, and compares both after
-/// each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
+/// Plays a tape of bytes as operations on an object pool and on a simple model, and compares both after each operation.
+/// Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
 #include <memory_pool/allocator.hpp>
@@ -174,7 +174,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         }
     }
 
-    /// Waits for zero time, since no other thread destroys anything.
+    /// Waits for zero time, because no other thread destroys anything.
     void wait([[maybe_unused]] std::size_t count)
     {
         if constexpr (is_shared) {
@@ -378,7 +378,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         expect(how % 8 == 1 || is_shared || upstream_.live_chunks() == 0, "release() kept upstream memory");
     }
 
-    /// Only checking pools detect all of it.
+    /// Only checking pools detect all of this misuse.
     void misuse([[maybe_unused]] std::size_t which, [[maybe_unused]] std::size_t how)
     {
         if constexpr (policy::checks) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Base class of the players on a pool: the tape, the pool and its upstream, the log, threads and the
-/// operations of every pool. `Player` derives from it and has
+/// Base class of the players on a pool: the tape, the pool and its upstream, the log, the threads, and the operations
+/// of every pool. `Player` derives from it and has
 ///
 ///     operations        number of operations; the last one starts or ends a thread
 ///     is_shared         whether threads share the pool
@@ -149,6 +149,6 @@ private:
         plain_item::throw_at(0);
     }
 
-    tape_threads threads_; ///< last, as they use the pool
+    tape_threads threads_; ///< last, because they use the pool
 };
 } // namespace fuzz

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a std::pmr resource and on a simple model, and compares both
-/// after each. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
+/// Plays a tape of bytes as operations on a std::pmr resource and on a simple model, and compares both after each
+/// operation. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
 #include <memory_pool/arena_resource.hpp>

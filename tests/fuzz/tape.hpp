@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace fuzz {
-/// Reads a tape byte by byte; 0 behind its end.
+/// Reads a tape byte by byte. Every byte after its end is 0.
 class tape
 {
 public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Threads that a tape starts and ends. They perform its operations in turns: shared state spreads over their
-/// caches, but the operations keep an order that a model can follow.
+/// Threads that a tape starts and ends. The threads perform the operations of the tape in turns: shared state spreads
+/// over their caches, but the operations keep an order that a model can follow.
 #pragma once
 
 #include <support/threads.hpp>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes on functions that take and write texts: names of pools, resources, heaps and files, which
-/// may contain anything; reports as JSON, text and Prometheus; the options of np_alloc by name. Another parser reads
-/// the output. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
-/// on a mismatch.
+/// Plays a tape of bytes on functions that take and write texts: names of pools, resources, heaps and files, which may
+/// contain anything; reports as JSON, text and Prometheus; the options of np_alloc by name. Another parser reads the
+/// output. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
 #include <memory_pool/arena_resource.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Generates the tables of verbs in docs/guide.md: the functions of each kind of pool and resource.
+/// Generates the tables of verbs in docs/interface.md: the functions of each kind of pool and resource.
 ///
 ///     verbs <guide>            exits 1 if a table in the guide is outdated, and prints the current one
 ///     verbs <guide> --write    writes the tables into the guide

@@ -79,7 +79,7 @@ TEST(map_pages, tracks_all_memory_when_a_system_call_fails)
         const os::page_mapping mapping = os::map_pages(page, 64 * page, page_kind::normal);
         EXPECT_EQ(mapping.memory == nullptr, refused == 1);
         EXPECT_EQ(mapping.reserved_bytes, calls.mapped());
-        calls.refuse_nothing(); // A refusal may be left if the mapping was aligned.
+        calls.refuse_nothing(); // If the mapping was aligned, the refusal may still be pending.
         if (mapping.memory != nullptr) {
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapping.memory) % (64 * page), 0u);
             std::memset(mapping.memory, 0xAB, mapping.bytes);

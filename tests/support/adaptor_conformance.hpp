@@ -115,7 +115,7 @@ TYPED_TEST_P(adaptor_conformance, frees_all_memory_when_upstream_fails_at_any_ca
 
 TYPED_TEST_P(adaptor_conformance, fails_for_unaddressable_sizes)
 {
-    this->upstream_.fail_always(); // as malloc would; sanitizers would report such a size
+    this->upstream_.fail_always(); // fails as malloc would; sanitizers would report such a size
     EXPECT_THROW((void)this->resource_.allocate(std::numeric_limits<std::ptrdiff_t>::max()), std::bad_alloc);
     this->upstream_.never_fail();
     use_containers(&this->resource_);

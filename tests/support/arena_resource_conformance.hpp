@@ -50,11 +50,11 @@ template <class Resource>
 class arena_resource_conformance : public testing::Test
 {
 protected:
-    /// Bytes behind each block that a checking policy adds.
+    /// Bytes that a checking policy adds after each block.
     static constexpr std::size_t behind =
         Resource::policy::checks ? memory_pool::detail::core::fill_pattern::canary_bytes : std::size_t{0};
 
-    /// Returns the bytes that a block occupies in an arena, for a multiple of 8 bytes.
+    /// Returns the bytes that a block occupies in an arena. `bytes` is a multiple of 8.
     static constexpr std::size_t extent(std::size_t bytes) { return bytes + behind; }
 
     accounting_upstream upstream_;
@@ -140,7 +140,7 @@ TYPED_TEST_P(arena_resource_conformance, reuses_an_arena_when_its_last_block_is_
 TYPED_TEST_P(arena_resource_conformance, counts_wasted_bytes_exactly)
 {
     auto& arenas = this->small_arenas_;
-    // The test aligns a block to 64. With checks, each block takes 16 bytes more.
+    // The test aligns a block to 64. With checks, each block takes 16 more bytes.
     const std::size_t gap = TypeParam::policy::checks ? 16 : 48; // From 2 * 120 or 2 * 104 to a multiple of 64.
     const std::size_t each = this->extent(104);
     void* const a = arenas.allocate(104, 8);
@@ -545,7 +545,7 @@ template <class Resource>
 class checking_arena_conformance : public testing::Test
 {
 protected:
-    /// Expects one report, of this kind and address, and a resource that is valid and usable.
+    /// Expects one report of this kind and address, and that the resource is still valid and usable.
     void expect_report(memory_pool::error_kind kind, const void* address)
     {
         ASSERT_EQ(recorder_.kinds(), kinds{kind});

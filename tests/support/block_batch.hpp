@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Allocates much memory in blocks of np_alloc, and no other memory.
+/// Allocates a large amount of memory in blocks of np_alloc, and no other memory.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -11,7 +11,7 @@
 #include <random>
 
 namespace test {
-/// Blocks of random sizes, with a total number of bytes, linked through their first bytes: a separate list would need
+/// Blocks of random sizes with a given total, linked through their first bytes because a separate list would need
 /// memory, too.
 class block_batch
 {

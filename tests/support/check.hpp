@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Like assert, but also in Release: for programs without a test library.
+/// Like assert, but also active in Release. For programs without a test library.
 #pragma once
 
 #include <cstdio>

@@ -9,7 +9,7 @@
 #include <ctime>
 
 namespace test {
-/// Returns the processor time of `work(many)` divided by the time of `work(few)`, each the shortest of five.
+/// Returns the processor time of `work(many)` divided by the time of `work(few)`, each the shortest of five runs.
 template <class Work>
 double ratio_of_times(std::size_t many, std::size_t few, Work&& work)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Delays threads at the racy points of the library. Every file of a program must include it before anything else, or
-/// none: it changes the code of the library.
+/// Delays threads at the racy points of the library. This file changes the code of the library, so either every file of
+/// a program includes it before anything else, or none does.
 #pragma once
 
 #ifdef MEMORY_POOL_DELAY_POINT
@@ -30,7 +30,7 @@ protected:
     ~delay_hook() = default;
 };
 
-/// Has no destructor, as threads pass delay points until their very end.
+/// Has no destructor, because threads pass delay points until their very end.
 inline thread_local delay_hook* hook_of_this_thread = nullptr;
 
 inline void pass_delay_point() noexcept

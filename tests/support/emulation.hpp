@@ -9,8 +9,8 @@
 #endif
 
 namespace test {
-/// Returns whether the system accepts limits without enforcing them. That system also ignores memory advice, and the
-/// memory of the process includes the memory of the emulator.
+/// Returns whether the system accepts limits without enforcing them. Under emulation, the system also ignores memory
+/// advice, and the memory of the process includes the memory of the emulator.
 inline bool system_is_emulated() noexcept
 {
 #if defined(__linux__)

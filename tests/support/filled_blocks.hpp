@@ -53,7 +53,7 @@ bool give_back(Resource& resource, const filled_block& block)
 }
 
 /// Effects: frees blocks.
-/// Returns whether the contents of all were intact.
+/// Returns whether the contents of all blocks were intact.
 template <class Resource>
 bool give_back_all(Resource& resource, const std::vector<filled_block>& blocks)
 {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Threads that create, visit and destroy shared objects at random. Each object has a checksum, which its destructor
-/// spoils: a visitor that finds a wrong checksum has met a destroyed object.
+/// invalidates. A visitor that finds a wrong checksum has visited a destroyed object.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ private:
     volatile std::uint64_t checksum_;
 };
 
-/// Handles shared by all threads, and counts of what happened to the objects.
+/// Handles shared by all threads, and counters of created, visited and destroyed objects.
 template <class Pool>
 class handle_stress
 {
@@ -75,8 +75,8 @@ public:
         }
     }
 
-    /// Returns whether all visited objects were intact, and exactly the objects not destroyed are alive. Call it from
-    /// one thread after all others have ended.
+    /// Returns whether all visited objects were intact, and all objects are alive except the destroyed ones. Call this
+    /// function from one thread after all other threads have ended.
     bool is_right() const
     {
         return wrong_ == 0 && pool_.size() == created_ - destroyed_ && checksummed::alive == pool_.size() &&

@@ -9,7 +9,8 @@
 #include <new>
 
 namespace test {
-/// Deletes the operators, so that a use does not compile. Has no new and delete, for classes with virtual destructors.
+/// Deletes the operators, so that a use does not compile. Does not delete `operator delete`, which a class with a
+/// virtual destructor needs.
 struct deleted_address
 {
     void operator&() const = delete;
@@ -28,7 +29,7 @@ struct deleted_operators : deleted_address
     static void operator delete(void*) = delete;
     static void operator delete[](void*) = delete;
 };
-/// The operators abort the process.
+/// Its operators abort the process.
 struct aborting_operators
 {
     aborting_operators* operator&() const { std::abort(); }

@@ -32,7 +32,7 @@ struct live_count
     ~live_count() { --alive; }
 };
 
-/// An object with counters for all that a pool may call.
+/// An object with a counter for each function that a pool may call.
 template <class References>
 struct item : memory_pool::pooled<item<References>, References>
 {

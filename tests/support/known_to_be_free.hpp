@@ -42,7 +42,7 @@ void expect_double_frees_found()
     }
 }
 
-/// Expects that the resource accepts blocks that the program has poisoned, also at addresses of former free blocks.
+/// Expects that the resource accepts blocks that the program has poisoned, even at addresses of blocks freed earlier.
 template <class Resource>
 void expect_poisoned_blocks_taken_back()
 {

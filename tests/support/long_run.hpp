@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The arguments of long-running programs: duration and seed. Invalid arguments must fail, as a run that does nothing
-/// would pass.
+/// The arguments of long-running programs: duration and seed. Invalid arguments must fail because a run that does
+/// nothing would pass.
 #pragma once
 
 #include <cstdint>

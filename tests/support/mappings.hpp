@@ -15,7 +15,7 @@
 
 namespace test {
 /// Effects: calls `visit(begin, end, flags)` for each mapping, with its address range and its flags. Each flag has two
-///   letters, with a space before and behind them.
+///   letters, with a space before and after.
 template <class Visit>
 void for_each_mapping(Visit&& visit)
 {

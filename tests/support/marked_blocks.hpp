@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tracks the owner of each block: an upstream of fixed extent, and a table with a mark for each place in it.
+/// Tracks the owner of each block, by an upstream of fixed extent and a table with a mark for each place in it.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 #include <vector>
 
 namespace test {
-/// Allocates chunks from one array, and throws std::bad_alloc when it is exhausted. Deliberately without a lock: a pool
-/// promises to serialize its calls.
+/// Allocates chunks from one array, and throws std::bad_alloc when the array is exhausted. Deliberately without a lock:
+/// a pool promises to serialize its calls.
 class arena_upstream : public std::pmr::memory_resource
 {
 public:
@@ -83,8 +83,8 @@ private:
     std::map<std::size_t, std::size_t> free_; ///< Size by offset.
 };
 
-/// Marks each block with its owner, and fills it with a unique pattern. It does not synchronize threads: its accesses
-/// to a block are a race unless the pool orders them.
+/// Marks each block with its owner, and fills it with a unique pattern. It does not synchronize threads, so its
+/// accesses to a block are a data race unless the pool orders them.
 class marked_blocks
 {
 public:

@@ -19,7 +19,7 @@
 
 #if TESTS_MAY_LIMIT_MEMORY
 namespace test {
-/// For its lifetime, limits the bytes that the process can get from the OS in addition to its present ones.
+/// For its lifetime, limits the bytes that the process can get from the OS in addition to its current memory.
 class memory_limit
 {
 public:
@@ -37,7 +37,7 @@ public:
 private:
     static rlim_t kilobytes_of_data()
     {
-        // Reading must not allocate: memory allocated and freed here would stay available in spite of the limit.
+        // Reading must not allocate: memory allocated and freed here would stay available despite the limit.
         char buffer[4096];
         std::ifstream status;
         status.rdbuf()->pubsetbuf(buffer, sizeof buffer);

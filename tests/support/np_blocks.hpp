@@ -72,10 +72,10 @@ struct np_resource
     }
 };
 
-/// Sizes of every kind: tiny, small, some kilobytes, and so large that 64 KiB hold only a few blocks.
+/// Sizes of every kind: tiny, small, a few kilobytes, and so large that 64 KiB hold only a few blocks.
 inline constexpr std::array<std::size_t, 6> sizes_of_all_kinds{16, 100, 1000, 8192, 30'000, 70'000};
 
-/// The pages that blocks have ever occupied. If a program loses some blocks in each round, later blocks occupy other
+/// The pages that blocks have ever occupied. If a program loses blocks in each round, later blocks occupy other
 /// pages, and the footprint keeps growing.
 class footprint
 {
@@ -93,7 +93,7 @@ public:
         ever_.merge(now);
     }
 
-    /// Returns the number of all pages divided by the maximum of pages in use at one time.
+    /// Returns the number of all pages divided by the maximum number of pages in use at one time.
     double spread() const { return static_cast<double>(ever_.size()) / static_cast<double>(max_at_once_); }
 
     std::size_t pages() const { return ever_.size(); }

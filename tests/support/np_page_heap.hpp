@@ -61,7 +61,7 @@ struct page_heap_fixture : testing::Test
         return taken;
     }
 
-    /// Returns a large block without memory. Before, fills and frees another block of that size.
+    /// Fills, frees and trims a large block, then returns a block of that size without memory.
     memory_pool::np::run take_after_filled(std::size_t bytes)
     {
         all.large().give_large(take_filled(bytes).first);

@@ -23,7 +23,7 @@
 #include <vector>
 
 namespace test {
-/// Effects: writes to the byte at `offset` from `block`, and unpoisons it for sanitizers first.
+/// Effects: unpoisons the byte at `offset` from `block` for sanitizers, and writes to it.
 inline void write_behind(void* block, std::size_t offset)
 {
     auto* const target = static_cast<unsigned char*>(block) + offset;
@@ -78,8 +78,8 @@ void expect_one_report_of_each_overflow()
     }
 }
 
-/// Effects: expects one report of an overflow when the last pointer to an object is gone, and that the block is free
-///   then.
+/// Effects: expects one report of an overflow when the last pointer to an object is gone, and that the block is then
+///   free.
 template <class Pool>
 void expect_one_report_when_the_last_pointer_goes()
 {

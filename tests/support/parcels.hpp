@@ -29,7 +29,7 @@ void for_each_chunk(const parcel& sent, Visit&& visit)
 {
     std::uint64_t word = sent.seed;
     for (std::size_t offset = 0; offset < sent.bytes; offset += sizeof word) {
-        word = word * 6364136223846793005U + 1442695040888963407U; // Knuth's generator of MMIX
+        word = word * 6364136223846793005U + 1442695040888963407U; // Knuth's MMIX generator
         visit(sent.block + offset, &word, std::min(sizeof word, sent.bytes - offset));
     }
 }
@@ -49,8 +49,8 @@ inline bool is_intact(const parcel& checked)
     return is_equal;
 }
 
-/// A FIFO channel from one thread to the next. It orders the accesses of these two threads to one block, and nothing
-/// else: the pool must order earlier accesses of other threads.
+/// A FIFO channel from one thread to the next. It orders only the accesses of these two threads to one block. The pool
+/// must order earlier accesses of other threads.
 class belt
 {
 public:

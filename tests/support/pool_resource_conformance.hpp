@@ -243,7 +243,7 @@ template <class Resource>
 class checking_pool_resource_conformance : public testing::Test
 {
 protected:
-    /// Expects one report, of this kind and address, and a resource that is valid and usable.
+    /// Expects one report of this kind and address, and that the resource is still valid and usable.
     void expect_report(memory_pool::error_kind kind, const void* address)
     {
         ASSERT_EQ(recorder_.kinds(), kinds{kind});

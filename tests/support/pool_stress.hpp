@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Random use of a block pool by many threads, which accounts for every block.
+/// Random use of a block pool by many threads, accounting for every block.
 #pragma once
 
 #include "support/marked_blocks.hpp"
@@ -156,7 +156,7 @@ private:
 
         void wait_for_one()
         {
-            // A thread that holds blocks does not wait without a deadline: all threads could.
+            // A thread that holds blocks does not wait without a deadline: otherwise, all threads could wait forever.
             if (held.empty() && stress.pool_.is_bounded() && below(2) == 0)
                 return keep(stress.pool_.allocate_wait());
             keep(stress.pool_.try_allocate_for(std::chrono::microseconds(below(300))));
@@ -214,8 +214,8 @@ private:
                 }
                 break;
             case 2: {
-                // Other threads may free blocks meanwhile. The blocks of this thread stay in use, so for_each must
-                // visit each of them.
+                // Other threads may free blocks during the walk. The blocks of this thread stay in use, so for_each
+                // must visit each of them.
                 const void* last = nullptr;
                 std::size_t mine = 0;
                 pool.for_each([&](void* block) {

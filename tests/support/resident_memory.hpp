@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reads how much memory this process has.
+/// Reads the memory use of this process.
 #pragma once
 
 #include <support/sanitizers.hpp>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #endif
 
-// A sanitizer needs memory of its own for each byte of the program, and frees it at its own discretion.
+// Sanitizers use additional memory for each byte of the program, and decide when to free it.
 #if defined(__linux__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_ASK_FOR_RESIDENT_MEMORY 1
 

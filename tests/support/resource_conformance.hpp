@@ -296,7 +296,7 @@ TYPED_TEST_P(resource_conformance, rejects_unaddressable_sizes)
     this->expect_empty(resource);
 }
 
-/// A program with many strings, to compare the containers of std with those of std::pmr.
+/// A program with many strings, to compare the containers of std with the containers of std::pmr.
 template <class Text, class Map, class Table, class List, class Vector, class Deque>
 std::string result_of_a_program(Map words, Table lengths, List lines, Vector numbers, Deque queue)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Detects sanitizers, for tests that do less, or something else, with one.
+/// Detects sanitizers, for tests that do less or something else under a sanitizer.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

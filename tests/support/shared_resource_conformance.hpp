@@ -238,7 +238,7 @@ TYPED_TEST_P(shared_resource_conformance, can_be_one_of_many_used_by_a_thread)
     }
     resources.clear();
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
-    for (int i = 0; i != 200; ++i) { // One after the other: they reuse numbers.
+    for (int i = 0; i != 200; ++i) { // One after the other: the resources reuse numbers.
         TypeParam resource(&this->upstream_);
         EXPECT_TRUE(give_back(resource, allocate_filled(resource, 40)));
     }

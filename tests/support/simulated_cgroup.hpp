@@ -32,7 +32,7 @@ public:
     const std::string& directory() const { return directory_; }
     std::string file(const std::string& name) const { return directory_ + "/" + name; }
 
-    /// Effects: creates a file, or overwrites the beginning of its text in place: a reader never sees an empty file.
+    /// Effects: creates a file, or overwrites the beginning of its text in place, so a reader never sees an empty file.
     void write(const std::string& name, const std::string& text) const
     {
         std::ofstream(file(name), std::ios::app).close();

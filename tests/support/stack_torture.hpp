@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A stress test for lock-free stacks: some threads stall between the load and the exchange of a pop, while others pop
-/// and push the same few nodes (the ABA problem). Includes delays.hpp, so it must come first in a file, too.
+/// A stress test for lock-free stacks: some threads stall between the load and the exchange of a pop, while other
+/// threads pop and push the same few nodes (the ABA problem). Includes delays.hpp, so it must come first in a file,
+/// too.
 #pragma once
 
 #include "support/delays.hpp"
@@ -157,13 +158,13 @@ private:
     Nodes nodes_;
 };
 
-/// The minimal length of a torture, and its intensity.
+/// The minimum length and the intensity of a torture.
 struct torture_shape
 {
     std::uint64_t changes = 0; ///< Minimum of pops and pushes by the fast threads.
     std::uint64_t stalls = 0;  ///< Minimum of stalls by both stalling threads.
     unsigned fast_threads = 1; ///< At most 2.
-    unsigned max_stall = 0;    ///< A stall lasts up to about 2 to the power of this in changes.
+    unsigned max_stall = 0;    ///< A stall lasts up to about 2^max_stall changes.
     std::uint64_t seed = 7;
 };
 
@@ -175,7 +176,7 @@ struct torture_result
     bool was_survived; ///< No node had two owners or was lost.
 };
 
-/// Two stalling threads, and fast ones that pop and push the same nodes until all have done enough.
+/// Two stalling threads, and fast threads that pop and push the same nodes until all threads have done enough.
 template <class Nodes>
 class torture
 {
@@ -192,7 +193,7 @@ public:
             threads.emplace_back([this, i] { hurry(shape_.seed + stalling_threads + i); });
         for (auto& thread : threads)
             thread.join();
-        // Threads that hold a node when the stack breaks keep it.
+        // Threads that hold a node when the stack breaks keep the node.
         return {changes_, stalls_, !is_broken_ && nodes_.is_whole()};
     }
 
@@ -202,8 +203,8 @@ private:
     // One node per stalling thread and two per fast thread: no pop finds an empty stack, unless a node is lost.
     static_assert(tortured_nodes == stalling_threads + 2 * max_fast_threads);
 
-    /// Waits at each delay point for a number of changes, or until the end. The number is often about a power of two,
-    /// where a tag of few bits wraps around.
+    /// Waits at each delay point for a number of changes, or until the end. The number is often close to a power of
+    /// two, where a tag with few bits wraps around.
     class until_changed final : public delay_hook
     {
     public:
@@ -259,7 +260,7 @@ private:
                 std::swap(held[0], held[1]);
             nodes_.push(held[0]);
             count_change();
-            if (drawn % 64 < 2) // Lets another thread pop in between, sometimes.
+            if (drawn % 64 < 2) // Sometimes lets another thread pop in between.
                 std::this_thread::yield();
             nodes_.push(held[1]);
             count_change();
@@ -268,7 +269,7 @@ private:
         }
     }
 
-    /// An empty stack means that it is broken.
+    /// If the stack is empty, it is broken.
     std::uint32_t pop()
     {
         const std::uint32_t popped = nodes_.pop();

@@ -6,7 +6,7 @@
 ///     the library -> mmap, by the linker:  __wrap_mmap in system_calls.cpp -> the real mmap, or ENOMEM
 ///
 /// The library contains no code for this, so the tested archive is the shipped one. Link such a program with
-/// memory_pool_system_calls. Calls inside of the C library are not seen here and never refused.
+/// memory_pool_system_calls. Calls inside the C library are neither counted nor refused.
 ///
 /// Thread safety: any thread may make system calls; only one thread at a time may configure refusals.
 #pragma once
@@ -50,7 +50,7 @@ class call_counter
 public:
     /// Effects: resets the count, and refuses no call.
     void start_anew() noexcept { made_ = first_refused_ = count_refused_ = 0; }
-    /// Effects: refuses `count` calls, beginning with call `number` from now on, counted from 1.
+    /// Effects: refuses `count` calls, beginning with call `number`. The next call has the number 1.
     void refuse(std::size_t number, std::size_t count) noexcept
     {
         first_refused_ = made_ + number;
@@ -81,9 +81,9 @@ public:
     system_calls& operator=(const system_calls&) = delete;
     ~system_calls() { start_anew(); }
 
-    /// Effects: refuses call `number` from now on, counted from 1.
+    /// Effects: refuses call `number`. The next call has the number 1.
     static void refuse(system_call kind, std::size_t number) noexcept { kinds[index(kind)].refuse(number, 1); }
-    /// Effects: refuses call `number` from now on, and all later ones.
+    /// Effects: refuses call `number` and all later calls. The next call has the number 1.
     static void refuse_from(system_call kind, std::size_t number) noexcept
     {
         kinds[index(kind)].refuse(number, std::numeric_limits<std::size_t>::max());
@@ -154,7 +154,7 @@ private:
 };
 
 /// For its lifetime, CLOCK_MONOTONIC shows a fixed cost of the first touch of a page: the library reads the clock twice
-/// before the touch and once after it, and nowhere else meanwhile. Only one may exist at a time.
+/// before the touch and once after it, and nowhere else during that time. Only one may exist at a time.
 class first_touch_costs
 {
 public:

@@ -32,7 +32,8 @@ void in_threads(std::size_t count, Action&& action)
         thread.join();
 }
 
-/// Runs `action()` in `count` threads and waits for all of them. No thread exits before all have run it.
+/// Runs `action()` in `count` threads and waits for all of them. No thread exits before all threads have run
+/// `action()`.
 template <class Action>
 void in_threads_at_the_same_time(std::size_t count, Action&& action)
 {

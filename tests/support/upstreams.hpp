@@ -13,14 +13,14 @@
 #include <utility>
 
 namespace test {
-/// Tracks every allocated chunk, and whether it is freed with the same size and alignment.
+/// Tracks every allocated chunk, and whether the chunk is freed with the same size and alignment.
 /// Only one thread at a time may use it.
 class accounting_upstream : public std::pmr::memory_resource
 {
 public:
-    /// Makes call `call` from now on, counted from 1, throw std::bad_alloc.
+    /// Makes call `call` throw std::bad_alloc. The next call has the number 1.
     void fail_at(std::size_t call) { calls_until_failure_ = call; }
-    /// Makes call `call` from now on, counted from 1, and all later ones throw std::bad_alloc.
+    /// Makes call `call` and all later calls throw std::bad_alloc. The next call has the number 1.
     void fail_from(std::size_t call)
     {
         never_fail();
@@ -28,7 +28,7 @@ public:
     }
     /// Makes every call throw std::bad_alloc.
     void fail_always() { fails_always_ = true; }
-    /// Makes every call for more bytes throw std::bad_alloc.
+    /// Makes every call for more than `bytes` throw std::bad_alloc.
     void allow_chunks_of_at_most(std::size_t bytes) { largest_chunk_ = bytes; }
     void never_fail()
     {

@@ -10,7 +10,7 @@
 
 namespace test {
 /// Calls `action`, which must throw an `Exception`.
-/// Returns its text.
+/// Returns the text of the exception.
 template <class Exception, class Action>
 std::string what_of(Action&& action)
 {

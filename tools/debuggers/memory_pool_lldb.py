@@ -100,7 +100,7 @@ class lldb_value:  # noqa: N801, see memory_pool_types.py
         return self.value.GetTarget().GetAddressByteSize()
 
     def memory(self, address, size):
-        # Reads from the target, not from the process: a core lacks the contents of files.
+        # Reads from the target, not from the process: a core lacks the contents of mapped files.
         error = lldb.SBError()
         memory = self.value.GetTarget().ReadMemory(self.place(address), size, error)
         if error.Fail() or memory is None:

@@ -6,8 +6,8 @@
                            +-> memory_pool_types.py: describe(value) -> 'object_pool<order> "orders": 12 of 128 ...'
     memory_pool_lldb.py  ->+
 
-It reads only types and memory, and calls no function of the program, so it works with a core as with a process. A
-value has the interface of `gdb_value` and `lldb_value` in the two scripts:
+This file reads only types and memory, and calls no function of the program, so it works with a core as with a process.
+A value has the interface of `gdb_value` and `lldb_value` in the two scripts:
 
     value.type_name()       without typedefs, references and qualifiers
     value.member(name)      also of a base class; raises Unreadable if there is none
@@ -84,7 +84,7 @@ def block_pool_name(name):
 
 
 def named_for_sharing(own, others):
-    """For a class template over an object type and blocks: one prefix for shared pools, another for unshared ones."""
+    """For a class template over an object type and blocks: shared and unshared pools have different prefixes."""
     def written(name):
         base, (item, blocks) = split_template(name)
         policy, is_shared = blocks_in(blocks)
@@ -131,7 +131,7 @@ def public_name(name):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Types of the standard library, of which only the layout is portable
+# Types of the standard library: only their layout is portable
 
 def loaded(atomic):
     """Returns the value of a std::atomic."""
@@ -170,8 +170,8 @@ def listed(first, next_name):
 
 
 def whole_at(value, address):
-    """Returns the complete object of a polymorphic base at an address. Debuggers find it by its virtual table,
-    but not if the base is only declared, as std::pmr::memory_resource often is. Uses the Itanium ABI."""
+    """Returns the complete object of a polymorphic base at an address. Debuggers find the complete object by its
+    virtual table, but not if the base is only declared, as std::pmr::memory_resource often is. Uses the Itanium ABI."""
     table = value.pointer_at(address)
     name = re.match(r"vtable for (.*)", value.symbol_at(table))
     if name is None:
@@ -280,7 +280,7 @@ def in_depot(depot):
 
 
 def in_cache(cache, room):
-    """As magazine_exchange::blocks_in; None while the owner is in a call, when the top of its magazine is unknown."""
+    """As magazine_exchange::blocks_in; None while its thread is in a call: the top of the magazine is then unknown."""
     slot = cache.member("slot").pointee()
     if loaded(slot.member("ceiling")).integer() == 0:
         return 0  # The exchange is closed.
@@ -294,7 +294,7 @@ def in_cache(cache, room):
 
 
 def gate_of(store):
-    """Returns the cache_revocation of shared blocks, or the argument if it is one; None if they are not shared."""
+    """Returns the cache_revocation of shared blocks (`store` itself may be one); None if the blocks are not shared."""
     if base_name(store.type_name()) == "cache_revocation":
         return store
     return store.member("gate_") if base_name(store.type_name()) == "shared_blocks" else None
@@ -380,7 +380,7 @@ def in_arena(arena):
 def filled_arenas(arenas):
     """Yields the arenas that blocks are allocated from."""
     if base_name(arenas.type_name()) == "local_arenas":
-        if arenas.member("end_of_current_").integer():  # Otherwise the current arena is no_arena.
+        if arenas.member("end_of_current_").integer():  # If it is 0, the current arena is no_arena.
             yield arenas.member("current_").pointee()
         return
     currents = [arenas.member("common_")]
@@ -402,7 +402,7 @@ def describe_arena_resource(resource):
     reserved = count * store.member("arena_size_").integer() + large.member("bytes_reserved_").integer()
     if base_name(arenas.type_name()) == "shared_arenas":
         reserved += bytes_of_caches(arenas.member("caches_"))
-    else:  # If a scope began in this arena, its mark counts the earlier blocks.
+    else:  # If a scope began in this arena, the mark of the scope counts the earlier blocks.
         in_use += sum(in_arena(mark) for mark in listed(arenas.member("innermost_"), "outer")
                       if mark.member("at").integer())
     return (f'{public_name(resource.type_name())} "{store.member("name_").text()}": {count - free} of {count} arenas '
@@ -616,7 +616,7 @@ def found(pool, where):
 
 
 def is_constructed(pool):
-    """Returns whether the variable is a live pool. It is not before its constructor and after its destructor."""
+    """Returns whether the variable is a live pool: after the end of its constructor and before its destructor."""
     try:
         key_of(pool)
         return not re.search(": (not constructed|cannot read)", describe(pool))
@@ -633,7 +633,7 @@ POOLS_OF_STORES = {
 
 
 def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
-    """A block pool, found from its part in a registry. Only a pool with a listener can be shown completely."""
+    """A block pool, found through its part in a registry. Only a pool with a listener can be shown completely."""
     gate = gate_of(blocks)
     slabs = gate.member("cached").member("slabs") if gate else blocks.member("slabs_")
     listener = slabs.member("chunks_").member("options_").member("listener")
@@ -652,7 +652,7 @@ def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
 
 
 def registered(registry):
-    """Yields (value, address) of each pool in the groups of a thread_registry. The value only serves to read memory."""
+    """Yields (value, address) of each pool in the groups of a thread_registry. `value` only serves to read memory."""
     places_in_a_group = 256
     for group in elements(registry.member("groups_")):
         for place in range(places_in_a_group):
@@ -677,7 +677,7 @@ def pools_in_registry(registry):
 
 
 def found_by_name(record):
-    """A reported pool or resource, from its record: see report_registry.hpp. The function determines its type."""
+    """A reported pool or resource, from its record (report_registry.hpp), whose function determines the type."""
     where = "by its name"
     source = record.member("source_")
     address, kind = source.member("pool").integer(), loaded(record.member("kind_")).text()
@@ -704,7 +704,7 @@ def pools_in_reports(registry):
 
 def all_pools(sources):
     """Returns each pool once, from the first source that has it. A source is a sequence of Found; to list other pools,
-    add a source. Pools that are parts of a resource count in the line of that resource."""
+    add a source. Pools that are parts of a resource are included in the line of the resource."""
     pools = {}
     for source in sources:
         for each in source:

@@ -6,7 +6,7 @@
 1. A link or resource leads to a file of the folder, and its #anchor to an element of that page.
 2. No page loads anything from another host, so the pages work without a network.
 
-Prints one line for each violation, as `page:line: message`, and exits 1 if there is one.
+Prints one line for each violation, as `page:line: message`, and exits with 1 if there is one.
 """
 
 import argparse

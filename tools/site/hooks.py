@@ -2,17 +2,17 @@
 # Copyright (c) 2026 The memory_pool authors
 """Extends MkDocs for the documentation site (mkdocs.yml names this file as a hook).
 
-The documents are written for a repository browser: they link to sources, and some are outside of docs/. This hook:
+The documents are written for a repository browser: they link to sources, and some are outside of docs/. With this hook:
 1. documents at the root of the tree become pages of the site (ROOT_DOCUMENTS);
-2. a link to a public header leads to its page in the reference (reference.py); if its text is the name of a class, to
-   the page of the class;
-3. a link to any other file or folder of the tree leads to a page with its contents, which the search omits;
-4. the text of a link that is the name of a document becomes the title of the page;
+2. a link to a public header leads to its page in the reference (reference.py), or, if the link text is the name of a
+   class, to the page of the class;
+3. a link to any other file or folder of the tree leads to a page with its contents, and the search omits that page;
+4. the text of a link that is the name of a document becomes the title of its page;
 5. links that are alone on a line of the first page become buttons;
 6. the search also finds classes and functions of the reference, and ranks answers above reports and internals;
-7. 404.html replaces Material's, which works at the root of a server only;
+7. 404.html replaces the one of Material, which works only at the root of a server;
 8. the words after ```cpp, which tools/extract_snippets.py reads, are removed;
-9. the cells of text tables get their column heading as a label, as phones stack these cells (site.css).
+9. the cells of text tables get their column heading as a label, because phones stack these cells (site.css).
 """
 
 import html
@@ -46,7 +46,7 @@ NAME_OF_DOCUMENT = re.compile(r"\[[\w/.-]+\.md$")
 NOT_FOUND = Path(__file__).with_name("404.html")
 TEXT_AND_LINK = re.compile(r"(\[[^\[\]]*)?" + LINK.pattern)
 IMAGES = (".png", ".svg")
-# By prefix of the path of a page; the boost of all others is 1.
+# By prefix of the path of a page; the boost of all other pages is 1.
 SEARCH_BOOSTS = {
     "tasks/": 3, "errors": 3, "find-my-bug": 3, "guide": 2,
     "performance": 0.7, "security": 0.7, "contributing": 0.3, "design": 0.3,

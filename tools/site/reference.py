@@ -2,11 +2,12 @@
 # Copyright (c) 2026 The memory_pool authors
 """Adapts the pages that Doxygen has written to build/site_reference to the site, and finds the page of each name.
 
-1. Their bar gets the links of the site, and they follow the colour scheme chosen there (reference.js).
-2. Names such as object_pool are aliases, which Doxygen documents in fwd.hpp only. The pages of their headers and the
+1. The navigation bar of the pages gets the links of the site, and the pages follow the colour scheme chosen there
+   (reference.js).
+2. Names such as object_pool are aliases, which Doxygen documents only in fwd.hpp. The pages of their headers and the
    list of classes lead to the class that has the members.
-3. Links to anchors that Doxygen has not written (it documents no friends without a comment) lead to the page.
-4. Lists of members with one page per letter get links to the letters, which Doxygen has in a menu only.
+3. A link to an anchor that Doxygen has not written (it documents no friends without a comment) leads to the page.
+4. Lists of members with one page per letter get links to the letters, which Doxygen has only in a menu.
 5. Classes that derive from a specialization of a template, such as handle_pool, list the members of the template,
    which Doxygen omits. Inheritance diagrams with implementation classes (detail::) are removed.
 """
@@ -144,7 +145,7 @@ def mend(tabs: dict) -> None:
 
 def search_entries() -> list:
     """Entries for the search: classes with the names of their members, and functions of C. Pages that explain how to
-    use them come first, unless the words are the name of a class."""
+    use these names come first, unless the words are the name of a class."""
     entries, of_class = [], {}
     for alias, name in aliases().items():
         if not alias.startswith("basic_"):

@@ -9,9 +9,10 @@
 ///         refill  |          v  flush     32 blocks each
 ///     list:    head -> block -> block -> ...
 ///
-/// A refill pops block by block, each with a compare-and-swap of the head; a flush pushes its blocks as one chain. The
-/// head has a tag, incremented by every change, against ABA. The cache belongs to the pool that the thread used last:
-/// using another one flushes it first. The cached blocks of a thread that ends are leaked.
+/// A refill pops block by block, each with a compare-and-swap of the head; a flush pushes its blocks as one chain.
+/// Every change of the head increments its tag, which prevents ABA errors. The cache belongs to the pool that the
+/// thread used last: when the thread uses another pool, it flushes the cache first. When a thread ends, its cached
+/// blocks are leaked.
 #pragma once
 
 #include <array>

@@ -8,7 +8,8 @@
 ///     free    [ arena ] -> [ arena ] -> ...    arenas whose count is 0 again
 ///     map     begin -> arena                   all arenas; O(log n)
 ///
-/// A block larger than an arena gets a dedicated arena, which becomes a free arena like any other. Nothing is checked.
+/// A block larger than an arena gets a dedicated arena, which becomes a free arena like any other. No misuse is
+/// detected.
 #pragma once
 
 #include <algorithm>

@@ -206,7 +206,7 @@ def summary_table(setting):
 
 
 def summarize(table, tables):
-    """If a cell has failed, the mean has failed, too: without that cell, it would not be comparable."""
+    """If a cell has failed, the mean has failed, too: without that cell, the mean would not be comparable."""
     for name, cells in tables.items():
         failed = list(model.failures_in(cells.data))
         pairs = [model.values_of(cells.data, row) for row in cells.data["rows"]]

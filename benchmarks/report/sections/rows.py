@@ -44,7 +44,7 @@ def record(report, place, measured=drop_ins.nanoseconds):
 
 
 def rows_matching(shapes, side=None):
-    """Returns the regular expression of rows."""
+    """Returns a regular expression that matches the rows."""
     return f"^({'|'.join(map(re.escape, shapes))})/" + (f"{side}(/|$)" if side else "")
 
 
@@ -62,7 +62,7 @@ class BesideMallocs:
     """Rows of one program: new and delete under each malloc, and the other sides, over glibc."""
 
     def __init__(self, setting, program, tables, sides):
-        """`tables` are {shape: Table}; a shape is a regular expression's alternative, without its operators."""
+        """`tables` are {shape: Table}; a shape is part of a regular expression, and has no operators."""
         self.setting, self.program, self.tables, self.sides = setting, program, tables, sides
 
     def place(self, malloc):

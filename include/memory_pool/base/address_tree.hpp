@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A treap of nodes, ordered by address: finds the nodes next to any pointer. The links are in the nodes.
+/// A treap of nodes ordered by address. Finds the nodes on both sides of any pointer. The links are in the nodes.
 ///
 ///                      node            lower < node < higher, by address
 ///             lower <-      -> higher  the hash of a node's address is above the hashes of all nodes below it
@@ -25,7 +25,7 @@ template <class Node>
 class address_tree : immovable<address_tree<Node>>
 {
 public:
-    /// The nodes on both sides of an address; nullptr: none.
+    /// The nodes on both sides of an address; nullptr if there is none.
     struct neighbours
     {
         Node* at_or_before;
@@ -35,7 +35,7 @@ public:
     bool empty() const noexcept { return root_ == nullptr; }
 
     /// Effects: adds a node that is in no tree.
-    /// Complexity: logarithmic in nodes, on average; `remove` and `around` as well.
+    /// Complexity: logarithmic in nodes on average, like `remove` and `around`.
     void insert(Node* added) noexcept
     {
         Node** place = &root_;
@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    /// Hashes twice: a single hash keeps equal distances equal, and the tree would degenerate to a chain.
+    /// Hashes twice: after a single hash, equal distances would stay equal, and the tree would degenerate to a chain.
     static std::uint64_t rank(const Node* of) noexcept { return mixed(mixed(reinterpret_cast<std::uintptr_t>(of))); }
 
     static Node*& side(Node* of, const void* address) noexcept

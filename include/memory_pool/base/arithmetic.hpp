@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Arithmetic of sizes and bits that C++17 lacks (C++20 has some of it in the header `bit`).
+/// Arithmetic on sizes and bits that C++17 lacks (C++20 has some of it in the header `bit`).
 ///
 /// Thread safety: pure functions.
 #pragma once

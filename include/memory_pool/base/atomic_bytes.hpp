@@ -3,8 +3,8 @@
 /// \file
 /// Types for small values with atomic read-modify-write operations.
 ///
-/// Some compilers implement these operations on bytes only in a library (GCC 12 for RISC-V: libatomic). There, these
-/// types are words, so that programs need not link the library.
+/// Some compilers implement these operations on bytes only in a library (GCC 12 for RISC-V: libatomic). For these
+/// compilers, the types are words, so that programs need not link the library.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

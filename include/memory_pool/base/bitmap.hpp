@@ -22,7 +22,7 @@ constexpr std::size_t words_for(std::size_t bits) noexcept
     return divide_round_up(bits, bits_per_word);
 }
 
-/// Returns: a word with only the bit of that index set.
+/// Returns: a word in which only the bit for `index` is set.
 constexpr std::uint64_t bit_in_word(std::size_t index) noexcept
 {
     return std::uint64_t{1} << (index % bits_per_word);
@@ -38,7 +38,7 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept
     words[index / bits_per_word] &= ~bit_in_word(index);
 }
 
-/// Returns: the index of the first set bit (clear bit, unless `IsSet`) in [from, end); `end` if there is none.
+/// Returns: the index of the first set bit (or clear bit, unless `IsSet`) in [from, end); `end` if there is none.
 template <bool IsSet, class Word>
 constexpr std::size_t find_bit(const Word* words, std::size_t from, std::size_t end) noexcept
 {

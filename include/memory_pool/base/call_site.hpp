@@ -30,14 +30,14 @@ struct call_site
     }
 };
 
-/// Returns: whether both are the same line. Compares the strings, not their addresses: each library that includes a
-///   header has its own copy of the header's name.
+/// Returns: whether `a` and `b` are the same line. Compares the strings, not their addresses: each library that
+///   includes a header has its own copy of the header's name.
 inline bool operator==(const call_site& a, const call_site& b) noexcept
 {
     return a.line == b.line && std::strcmp(a.file, b.file) == 0;
 }
 
-/// Returns: whether they are different lines.
+/// Returns: whether `a` and `b` are different lines.
 inline bool operator!=(const call_site& a, const call_site& b) noexcept
 {
     return !(a == b);

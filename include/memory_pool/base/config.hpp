@@ -6,8 +6,8 @@
 /// layout of a type. A macro that changes an inline function also changes its mangled name: see MEMORY_POOL_ABI.
 #pragma once
 
-// Pre-C++17 programs reach this header through the drop-ins. A missing include stops the compiler. After an #error, it
-// would continue, with hundreds of follow-up errors.
+// Pre-C++17 programs reach this header through the drop-ins. A missing include stops the compiler. After an #error, the
+// compiler would continue, with hundreds of follow-up errors.
 #if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #include <memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17>
 #endif
@@ -81,15 +81,15 @@
 
 // The build configuration changes the bodies of inline functions, but the one definition rule requires equal bodies for
 // equal names. MEMORY_POOL_ABI, the inline namespace around all declarations of these headers, therefore encodes the
-// configuration: `v0` with exceptions and without sanitizers and Valgrind, else for example `v0_noexcept` or `v0_asan`.
-// Passing a pool to a unit of another configuration is a link error that prints the name. errors.hpp lists the
-// declarations outside of this namespace.
+// configuration: `v0` with exceptions and without sanitizers and Valgrind, otherwise, for example, `v0_noexcept` or
+// `v0_asan`. Passing a pool to a unit of another configuration is a link error, whose message contains this name.
+// errors.hpp lists the declarations outside of this namespace.
 //
 // Not encoded, because mixing is harmless:
 // - position-independent code (MEMORY_POOL_EXECUTABLE_CODE): each body is correct in each module it can be linked into;
 // - the language level, optimisation, NDEBUG: no body depends on them. (But use one compiler: GCC and Clang lay out
-//   closures with implicit captures differently, so code of one may pass a wrong closure to a template instance of the
-//   other);
+//   closures with implicit captures differently, so code from one may pass a closure to a template instance from the
+//   other that reads it wrongly);
 // - RTTI: no body depends on it. Only dynamic_cast and typeid of a resource may fail, as for any class in a header;
 // - MEMORY_POOL_DELAY_POINT and MEMORY_POOL_LOCK_POINT, which tests and benchmarks define for the whole program.
 #if MEMORY_POOL_EXCEPTIONS
@@ -184,9 +184,9 @@
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
-/// For operator new and delete of coroutine frames. Clang inlines them before it splits the coroutine. Without
-/// optimisation, the local variables of operator delete would be in the frame that it frees. With AddressSanitizer, the
-/// local variables of operator new would be reported as out of scope.
+/// Attribute of operator new and delete of coroutine frames. Clang inlines these before it splits the coroutine.
+/// Without optimisation, the local variables of operator delete would then be in the frame that it frees. With
+/// AddressSanitizer, the local variables of operator new would be reported as out of scope.
 #if defined(__clang__) && (!defined(__OPTIMIZE__) || MEMORY_POOL_ASAN)
 #define MEMORY_POOL_INLINE_IN_COROUTINE MEMORY_POOL_NOINLINE
 #else
@@ -194,7 +194,7 @@
 #endif
 
 // Attributes of clang's thread safety analysis (-Wthread-safety): see docs/design.md, Lock annotations.
-/// One of these attributes; nothing for other compilers.
+/// Expands to one of these attributes; to nothing for other compilers.
 #if defined(__clang__)
 #define MEMORY_POOL_THREAD_SAFETY(attribute) __attribute__((attribute))
 #else
@@ -204,11 +204,11 @@
 #define MEMORY_POOL_CAPABILITY MEMORY_POOL_THREAD_SAFETY(capability("mutex"))
 /// Marks a class as a lock guard.
 #define MEMORY_POOL_SCOPED_CAPABILITY MEMORY_POOL_THREAD_SAFETY(scoped_lockable)
-/// Marks a member: access requires that lock.
+/// Marks a member: access requires the named lock.
 #define MEMORY_POOL_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(guarded_by(lock))
-/// Marks a pointer: access to its pointee requires that lock.
+/// Marks a pointer: access to its pointee requires the named lock.
 #define MEMORY_POOL_POINTEE_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(pt_guarded_by(lock))
-/// Marks a function: its caller must hold that lock.
+/// Marks a function: its caller must hold the named lock.
 #define MEMORY_POOL_REQUIRES(lock) MEMORY_POOL_THREAD_SAFETY(requires_capability(lock))
 /// Marks a function that acquires a lock: `this`, unless another one is named.
 #define MEMORY_POOL_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
@@ -218,7 +218,7 @@
 #define MEMORY_POOL_TRY_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 /// Marks a function that asserts to the analysis that the lock is held.
 #define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock))
-/// Marks a function that returns a reference to that lock.
+/// Marks a function that returns a reference to the named lock.
 #define MEMORY_POOL_LOCK_RETURNED(lock) MEMORY_POOL_THREAD_SAFETY(lock_returned(lock))
 /// Disables the analysis for a function whose locking it cannot follow. A comment there states why the code is correct.
 #define MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS MEMORY_POOL_THREAD_SAFETY(no_thread_safety_analysis)
@@ -254,7 +254,7 @@
 #endif
 
 /// Is this code for an executable only, not for a shared library? In an executable, every access to a thread-local
-/// variable of this library means the same variable.
+/// variable of this library refers to the same variable.
 #if defined(__ELF__) && (!defined(__PIC__) || defined(__PIE__))
 #define MEMORY_POOL_EXECUTABLE_CODE 1
 #else
@@ -274,8 +274,8 @@
 #define MEMORY_POOL_LIBRARY_FUNCTION inline
 #endif
 
-/// Marks a static object to construct before all others of its program or library, and to destroy after them. Expands
-/// to nothing where the compiler does not support that.
+/// Marks a static object that is constructed before all others of its program or library, and destroyed after them.
+/// Expands to nothing where the compiler does not support this.
 #if defined(__ELF__) && MEMORY_POOL_GNU_BUILTINS
 #define MEMORY_POOL_CONSTRUCTED_FIRST __attribute__((init_priority(101)))
 #else
@@ -291,13 +291,13 @@
 #define MEMORY_POOL_CONSTINIT
 #endif
 
-/// A place where a delay of the thread may expose a race. Tests define it to delay the thread there.
+/// A place where a delay of the thread may expose a race. Tests define this macro to delay the thread there.
 #ifndef MEMORY_POOL_DELAY_POINT
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
 #endif
 
-/// A place where a thread has acquired a lock of np_alloc, or is about to release it. A benchmark defines it to measure
-/// how long locks are held.
+/// A place where a thread has acquired a lock of np_alloc, or is about to release it. A benchmark defines this macro to
+/// measure how long locks are held.
 #ifndef MEMORY_POOL_LOCK_POINT
 #define MEMORY_POOL_LOCK_POINT(lock, is_taken) static_cast<void>(0)
 #endif
@@ -312,10 +312,10 @@
 #if MEMORY_POOL_GNU_BUILTINS && (defined(__ELF__) || defined(__APPLE__))
 #define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not visible outside of its library.
 #define MEMORY_POOL_VISIBLE                                                                                            \
-    __attribute__((visibility("default"))) ///< Default visibility, also with -fvisibility=hidden.
+    __attribute__((visibility("default"))) ///< Default visibility, even with -fvisibility=hidden.
 #else
 #define MEMORY_POOL_HIDDEN  ///< Not visible outside of its library.
-#define MEMORY_POOL_VISIBLE ///< Default visibility, also with -fvisibility=hidden.
+#define MEMORY_POOL_VISIBLE ///< Default visibility, even with -fvisibility=hidden.
 #endif
 
 /// Marks a variable in a header that exists once per process. GCC would bind an inline variable as STB_GNU_UNIQUE,
@@ -328,8 +328,9 @@
 
 /// The public names of the library.
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// The unit that a processor moves between memory and its caches, in bytes; two threads should not write to the same
-/// one. A fixed number on purpose: std::hardware_destructive_interference_size may differ between translation units.
+/// The size of a cache line in bytes: the unit that a processor moves between memory and its caches. Two threads should
+/// not write to the same line. A fixed number on purpose: std::hardware_destructive_interference_size may differ
+/// between translation units.
 inline constexpr std::size_t cache_line_size = 64;
 
 static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");

@@ -118,17 +118,17 @@ struct block_request
 /// A misuse detected when a block is freed.
 struct misuse
 {
-    /// Anything but a size mismatch.
-    misuse(error_kind what) noexcept : kind(what) {} // NOLINT(google-explicit-constructor): it says the same
+    /// Any misuse but a size mismatch.
+    misuse(error_kind what) noexcept : kind(what) {} // NOLINT(google-explicit-constructor): a kind is a misuse
 
     /// A size mismatch.
     explicit misuse(const block_request& what_it_is) noexcept : kind(error_kind::size_mismatch), actual(what_it_is) {}
 
     error_kind kind;
-    block_request actual{0, 0}; ///< With which the block was allocated; set for a size mismatch.
+    block_request actual{0, 0}; ///< Size and alignment of the allocation; set for a size mismatch.
 };
 
-/// Effects: reports a misuse of the block at `address`, which was freed as `given`.
+/// Effects: reports a misuse of the block at `address`, which was freed with the size and alignment `given`.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void* address, const block_request& given,
                                                 const char* pool_name) noexcept
 {
@@ -152,7 +152,7 @@ inline message leak_message(std::size_t count, std::size_t block_size, const cha
                    count, count == 1 ? "" : "s", block_size, pool_name);
 }
 
-/// Returns: the message about `count` further misuses of one operation, the last of which was of that kind.
+/// Returns: the message about `count` further misuses in one operation; `kind` is the kind of the last one.
 MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, error_kind kind, std::size_t block_size,
                                                          const char* pool_name, const char* remedy) noexcept
 {
@@ -161,7 +161,7 @@ MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, erro
                    count, error_name(kind), block_size, pool_name, remedy);
 }
 
-/// Effects: reports `count` further misuses of one operation.
+/// Effects: reports `count` further misuses in one operation.
 MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_kind kind, std::size_t block_size,
                                                      const char* pool_name) noexcept
 {
@@ -169,7 +169,8 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_ki
     report({kind, nullptr, block_size, pool_name, text.c_str()});
 }
 
-/// Effects: throws an `Exception` made from `arguments`. Where exceptions are off, reports `text` and ends the program.
+/// Effects: throws an `Exception` constructed from `arguments`. Without exceptions, reports `text` and ends the
+///   program.
 template <class Exception, class... Arguments>
 [[noreturn]] MEMORY_POOL_SLOW_PATH void fail([[maybe_unused]] error_kind kind, [[maybe_unused]] std::size_t block_size,
                                              [[maybe_unused]] const char* name, [[maybe_unused]] const message& text,
@@ -185,7 +186,7 @@ template <class Exception, class... Arguments>
 #endif
 }
 
-// Each of these functions fails with the error in its name.
+// Each of these functions fails with the error that its name states.
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const message& text, const char* pool_name,
                                                                std::size_t max_capacity, std::size_t block_size)
@@ -225,7 +226,7 @@ template <class Exception, class... Arguments>
     fail<std::invalid_argument>(error_kind::invalid_argument, 0, nullptr, text, text.c_str());
 }
 
-/// Calls `action`. Drops its exception if `is_enough()` returns true, that is, if `action` made enough progress first.
+/// Calls `action`. Drops its exception if `is_enough()` returns true: `action` made enough progress before it failed.
 template <class Action, class IsEnough>
 void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 {
@@ -241,7 +242,7 @@ void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 #endif
 }
 
-/// A function that frees memory when a request fails, and returns whether it freed any. It may be empty.
+/// A function that frees memory when a request fails, and returns whether it freed any memory. May be empty.
 struct relief
 {
     bool (*free_memory)(void* owner) = nullptr;
@@ -257,7 +258,7 @@ relief by_trimming(Owner& owner) noexcept
     return {[](void* trimmed) { return static_cast<Owner*>(trimmed)->trim() != 0; }, &owner};
 }
 
-/// Effects: calls `action`. If it throws, and `relieve()` returns true, calls it once more.
+/// Effects: calls `action`. If `action` throws and `relieve()` returns true, calls `action` once more.
 /// Throws: the exception of the last call of `action`.
 template <class Action>
 void try_again_after(relief relieve, Action&& action)
@@ -273,8 +274,8 @@ void try_again_after(relief relieve, Action&& action)
         action();
 }
 
-/// Effects: calls `action`.
-/// Returns: whether `action` returned without an exception. Drops the exception.
+/// Effects: calls `action`, and drops any exception.
+/// Returns: whether `action` returned without an exception.
 template <class Action>
 bool succeeds(Action&& action) noexcept
 {

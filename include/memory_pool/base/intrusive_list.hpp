@@ -7,7 +7,8 @@
 ///
 ///     a node is in a list if and only if its `previous` is not none
 ///
-/// The head is one word, and both ends are O(1). Adding a listed node, or removing an unlisted node, is a no-op.
+/// The head is one word, and both ends are reached in O(1). Adding a listed node, or removing an unlisted node, is a
+/// no-op.
 ///
 /// Thread safety: none; the owner guards the list.
 #pragma once
@@ -29,8 +30,8 @@ struct member_links
     static node& previous(node of) noexcept { return of->*Previous; }
 };
 
-/// A list of nodes. `Links` finds the links of a node. For indices, it refers to the table of nodes, and the caller
-/// passes it to each function.
+/// A list of nodes. `Links` finds the links of a node. For indices, the `Links` object refers to the table of nodes,
+/// and the caller passes the object to each function.
 template <class Links>
 class intrusive_list : immovable<intrusive_list<Links>>
 {

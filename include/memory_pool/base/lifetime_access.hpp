@@ -10,7 +10,7 @@
 ///         ~session();
 ///     };
 ///
-/// The type traits of the standard library are no friends of such classes, so pools use the traits below.
+/// The type traits of the standard library are not friends of these classes, so pools use the traits below.
 ///
 /// Thread safety: as the constructors and destructors.
 #pragma once

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A log of misuse that an operation finds while the pool is inconsistent or locked. The operation reports the log at
-/// its end, as the error handler may use the pool.
+/// its end, because the error handler may use the pool.
 ///
 ///     operation:  [ changes ... finds ... changes ... finds ... ]  consistent and unlocked:  reports, reports
 ///
@@ -48,7 +48,7 @@ public:
             report_left_out(count_ - findings_.size(), last_);
     }
 
-    /// Effects: reports all findings, for a pool of that name.
+    /// Effects: reports all findings for the pool named `pool_name`.
     MEMORY_POOL_SLOW_PATH void report(const char* pool_name) const
     {
         report([&](const finding& each) { report_misuse(each.kind, each.address, each.block_size, pool_name); },
@@ -63,8 +63,8 @@ private:
     finding last_{};
 };
 
-/// Directs the misuse that `Owner` finds to a log, by `log_misuse_to`, and reports the log at the end of the scope. For
-/// nested scopes of one owner, the outer scope reports.
+/// Makes `Owner` log the misuse that it finds, by `log_misuse_to`, and reports the log at the end of the scope. Of
+/// nested scopes of one owner, only the outermost reports.
 template <class Owner>
 class late_reports : immovable<late_reports<Owner>>
 {

@@ -22,7 +22,8 @@ public:
     bool try_lock() MEMORY_POOL_TRY_ACQUIRE(true) { return native_.try_lock(); }
     void unlock() MEMORY_POOL_RELEASE() { native_.unlock(); }
 
-    /// Asserts to the analysis that the lock is held, in a lambda that runs with it held. A no-op at run time.
+    /// Asserts to the analysis that the lock is held, in a lambda that is called with the lock held. A no-op at run
+    /// time.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(this) {}
 
     /// For std::condition_variable.

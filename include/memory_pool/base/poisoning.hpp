@@ -4,8 +4,8 @@
 /// Tells AddressSanitizer and Valgrind which bytes of a pool the program may access.
 ///
 /// A pool takes large chunks from upstream. To these tools, every byte of a chunk is accessible. Built with
-/// AddressSanitizer, or with MEMORY_POOL_VALGRIND=1, the pool therefore makes blocks inaccessible that are not in use,
-/// with every policy. In other builds, these functions are empty.
+/// AddressSanitizer, or with MEMORY_POOL_VALGRIND=1, the pool therefore makes all blocks that are not in use
+/// inaccessible, with every policy. In other builds, these functions are empty.
 ///
 /// Thread safety: any thread, each with bytes of its own.
 #pragma once
@@ -31,14 +31,14 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// Effects: makes `bytes` at `memory` inaccessible, until a block there is allocated.
+/// Effects: makes the `bytes` at `memory` inaccessible until a block there is allocated.
 inline void forbid_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_poison_memory_region(memory, bytes);)
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, (void)VALGRIND_MAKE_MEM_NOACCESS(memory, bytes);)
 }
 
-/// Effects: makes `bytes` at `memory` accessible.
+/// Effects: makes the `bytes` at `memory` accessible.
 inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_unpoison_memory_region(memory, bytes);)
@@ -56,8 +56,8 @@ MEMORY_POOL_ALWAYS_INLINE bool is_access_forbidden([[maybe_unused]] const void* 
 #endif
 }
 
-/// Effects: makes LeakSanitizer search the `bytes` at `memory` for pointers; a block with a pointer to it is no leak.
-///   LeakSanitizer searches blocks of malloc by itself, but not pages of the system.
+/// Effects: makes LeakSanitizer search the `bytes` at `memory` for pointers: a block that they point to is not a leak.
+///   LeakSanitizer searches malloc's blocks anyway, but not pages of the system.
 inline void search_for_pointers([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __lsan_register_root_region(memory, bytes);)
@@ -86,8 +86,8 @@ inline void pool_gone([[maybe_unused]] const void* pool) noexcept
 inline constexpr bool tools_watch_blocks = MEMORY_POOL_ASAN != 0 || MEMORY_POOL_VALGRIND != 0;
 
 /// Effects: makes a block accessible, with undefined contents.
-MEMORY_POOL_ALWAYS_INLINE void block_handed_out([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
-                                                [[maybe_unused]] std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE void block_allocated([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
+                                               [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_unpoison_memory_region(block, bytes);)
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MEMPOOL_ALLOC(pool, block, bytes);)
@@ -100,8 +100,8 @@ MEMORY_POOL_ALWAYS_INLINE void block_content_is_kept([[maybe_unused]] const void
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MAKE_MEM_DEFINED(block, bytes);)
 }
 
-/// Effects: keeps `bytes` at `memory` readable after the object there was destroyed. MemorySanitizer treats them as
-///   uninitialized otherwise.
+/// Effects: keeps the `bytes` at `memory` readable after the object there was destroyed. Otherwise, MemorySanitizer
+///   would treat them as uninitialized.
 inline void content_outlives_object([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_MSAN, __msan_unpoison(memory, bytes);)
@@ -115,10 +115,10 @@ MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* poo
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MEMPOOL_FREE(pool, block);)
 }
 
-/// Effects: as block_handed_out, for an arena.
-MEMORY_POOL_ALWAYS_INLINE void arena_block_handed_out(const void* arena, void* block, std::size_t bytes) noexcept
+/// Effects: as block_allocated, for an arena.
+MEMORY_POOL_ALWAYS_INLINE void arena_block_allocated(const void* arena, void* block, std::size_t bytes) noexcept
 {
-    block_handed_out(arena, block, bytes);
+    block_allocated(arena, block, bytes);
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, std::memset(block, 0, std::min(bytes, sizeof(std::uintptr_t)));)
 }
 

@@ -39,7 +39,7 @@ struct checked_policy<Policy, true>
     static constexpr bool checks = Policy::checks;
 };
 
-/// Effects: reports each block in use to the observer of a policy, if it has one, as freed. `for_each_in_use(visit)`
+/// Effects: reports each block in use as freed to the observer of the policy, if it has one. `for_each_in_use(visit)`
 ///   calls `visit(block)` for each of these blocks.
 template <class Policy, class ForEachInUse>
 void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] ForEachInUse&& for_each_in_use) noexcept
@@ -55,8 +55,8 @@ template <class Policy>
 inline constexpr bool
     observes_end<Policy, std::void_t<decltype(Policy::observer::ended(nullptr, 0, 0, false, nullptr))>> = true;
 
-/// Effects: notifies that observer of `count` blocks in use when a pool is destroyed. `is_leak`: the policy treats
-///   these blocks as leaks.
+/// Effects: if `observes_end`, notifies the observer of the `count` blocks in use when a pool is destroyed. `is_leak`:
+///   the policy treats these blocks as leaks.
 template <class Policy, class ForEachInUse>
 void observe_end([[maybe_unused]] const char* pool_name, [[maybe_unused]] std::size_t block_size,
                  [[maybe_unused]] std::size_t count, [[maybe_unused]] bool is_leak,
@@ -91,7 +91,8 @@ constexpr void check_outliving_is_allowed() noexcept
                   "shared_pool: nothing outlives this one");
 }
 
-/// Rejects a policy that counts but does not check, for resources that keep no statistics by policy.
+/// For resources that neither notify observers nor count: rejects a policy with an observer, and a policy that counts
+/// but does not check.
 template <class Policy>
 constexpr void check_resource_policy() noexcept
 {

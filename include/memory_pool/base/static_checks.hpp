@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Rejects unsupported types with a single compiler error: a failed check replaces the type by `no_object`, with which
-/// the rest of the code compiles.
+/// Rejects unsupported types with a single compiler error: a failed check replaces the type with `no_object`, so that
+/// the rest of the code still compiles.
 ///
 ///     T  ->  checked_object<T>  ->  T, or else a static_assert and no_object
 ///
@@ -43,7 +43,7 @@ inline constexpr bool is_complete<T, std::void_t<decltype(sizeof(T))>> = true;
 template <class T, bool IsObject = std::is_object_v<T> && !std::is_array_v<T>>
 struct object_check
 {
-    using type = no_object; // First, as clang ignores members after a failed static_assert.
+    using type = no_object; // First, because clang ignores members after a failed static_assert.
     static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
     static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
 };
@@ -57,7 +57,7 @@ struct object_check<T, true>
 template <class T>
 using checked_object = typename object_check<T>::type;
 
-/// As checked_object, without an error: for a base class, which clang drops after an error.
+/// As checked_object, but without an error: for a base class, which clang drops after an error.
 template <class T>
 using object_or_none = std::conditional_t<std::is_object_v<T> && !std::is_array_v<T>, T, no_object>;
 
@@ -82,7 +82,8 @@ using complete_object = typename completeness_check<T>::type;
 // After a failed check in a base clause, clang drops the base. So the base clause replaces the type silently, and the
 // static_assert is in the class.
 
-/// True if `T` can be a pooled object that its last pointer destroys: a complete, non-const, non-volatile object type.
+/// True if pools can have objects of type `T` that their last pointer destroys: `T` is a complete, non-const,
+/// non-volatile object type.
 template <class T, class = void>
 inline constexpr bool can_return = false;
 template <class T>
@@ -119,8 +120,8 @@ struct kept_object_check : returning_object_check<T>
                   "init() or a function");
 };
 
-/// Enables a constructor that takes a pointer to a memory resource alone. A template, so that `{}` still means options,
-/// and nullptr is rejected.
+/// Enables a constructor whose only argument is a pointer to a memory resource. A template, so that `{}` still means
+/// options, and nullptr is rejected.
 template <class Resource>
 using if_resource = std::enable_if_t<std::is_convertible_v<Resource*, std::pmr::memory_resource*>>;
 
@@ -151,8 +152,8 @@ struct takes
 template <class Reason, class Takes, class... Given>
 using if_wrong = std::enable_if_t<!Takes::template all<Given...>, Reason>;
 
-/// As if_wrong, for a pool of objects. A class that inherits the other constructors declares its own deleted one: GCC
-/// reports an inherited deleted constructor twice.
+/// As if_wrong, for a pool of objects. A class that inherits the other constructors declares its own deleted
+/// constructor: GCC reports an inherited deleted constructor twice.
 template <class Pool, class... Given>
 using if_no_options = if_wrong<a_pool_takes_a_pool_options_with_initial_or_max_capacity_and_then_a_memory_resource,
                                takes<const pool_options&, const Pool&>, Given...>;
@@ -164,13 +165,13 @@ public:
     /// Rejects a range-based for loop.
     template <class Reason = threads_share_the_objects_use_for_each_instead_of_a_loop>
     void* begin() const = delete;
-    /// Not defined, rather than deleted, which would be a second error.
+    /// Not defined rather than deleted: a deleted function would cause a second error.
     void* end() const;
 };
 
 /// A base of memory resources: rejects a resource that is passed to a container instead of its address. Not derived
-/// from std::pmr::memory_resource: its destructor would then reset a destroyed resource to pure virtual functions, and
-/// the library could not report a late call.
+/// from std::pmr::memory_resource: otherwise, the destructor of this class would reset a destroyed resource to pure
+/// virtual functions, and the library could not report a late call.
 class resource_by_address
 {
 public:

@@ -6,8 +6,8 @@
 ///     | committed: may be used | purged: reads as zeros | guarded: no access for now | reserved: no access   |
 ///     <----------------------------------------- reserve_addresses ---------------------------------------->
 ///
-/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. Since Linux 6.13, a guard is a page table marker. In older
-/// and other systems, it is a separate mapping; a process may have some ten thousand of them.)
+/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. Since Linux 6.13, a guard is a page table marker. On older
+/// kernels and other systems, each guard is a separate mapping, and their number is limited: see max_mapped_guards.)
 ///
 /// Thread safety: any thread, each with addresses of its own.
 #pragma once
@@ -206,9 +206,10 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
         return moving::done;
     if (errno == EINVAL)
         return moving::refused; // An older kernel.
-    // Linux may have unmapped the destination before it failed: out of memory, or (for example in 6.1) because the
-    // source consists of two mappings, such as memory that was moved earlier and the memory behind it. Another thread
-    // may have mapped something there since. If out of memory, the destination may still be mapped.
+    // Linux may have unmapped the destination before the call failed, because it was out of memory or (for example in
+    // 6.1) because the source consists of two mappings, such as memory that was moved earlier and the memory behind it.
+    // Another thread may have mapped something at the destination since. If out of memory, the destination may still be
+    // mapped.
     const bool is_unmapped = errno == EFAULT;
     constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
     if (::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | unless_taken, -1, 0) == to)
@@ -229,7 +230,7 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
-    // Part of a mapping cannot grow in place, so Linux reports ENOMEM. For several mappings, it fails earlier.
+    // A part of a mapping cannot grow in place, so Linux reports ENOMEM. With several mappings, the call fails earlier.
     if (::mremap(memory, bytes, bytes + page_size(), 0) == MAP_FAILED)
         return errno == ENOMEM || errno == EAGAIN;
     (void)::munmap(static_cast<std::byte*>(memory) + bytes, page_size()); // Undoes the growth.
@@ -245,7 +246,7 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 /// a guard that another thread was about to remove may be subtracted twice.
 inline std::atomic<std::ptrdiff_t> guards_with_a_mapping{0};
 /// Maximum number of guards by mapping. Each takes two of the 65,530 mappings that Linux allows a process, and the
-/// program needs some itself, also for its threads.
+/// program needs mappings of its own, including for its threads.
 inline constexpr std::ptrdiff_t max_mapped_guards = 16'384;
 
 inline bool decommit(void* memory, std::size_t bytes) noexcept
@@ -307,9 +308,9 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 
 } // namespace platform
 
-/// Returns: the number of resident pages at `memory`; 0 if the system does not provide it.
+/// Returns: the number of resident pages at `memory`; 0 if the system does not provide this number.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
-/// Complexity: a system call for each 512 pages. (Linux: mincore, which a seccomp filter may forbid.)
+/// Complexity: one system call for each 512 pages. (Linux: mincore, which a seccomp filter may forbid.)
 inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     std::size_t count = 0;
@@ -328,7 +329,7 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
     return count;
 }
 
-/// Returns: how many of `count` evenly spread pages of `memory` have nonzero bytes, and therefore are resident. Reads a
+/// Returns: how many of `count` evenly spaced pages of `memory` have nonzero bytes, and therefore are resident. Reads a
 ///   part of each page, without a system call. Reading a page that was never written to does not make it resident.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
 /// Complexity: O(count).
@@ -355,7 +356,7 @@ inline std::size_t filled_pages(const void* memory, std::size_t bytes, std::size
 
 /// Effects: reserves addresses. They take no memory, and must not be accessed.
 /// Returns: the first address, a multiple of the page size; nullptr if the system has no contiguous range of that size,
-///   or a limit prevents it.
+///   or a limit prevents the reservation.
 /// Complexity: a system call.
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
@@ -363,8 +364,8 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
 }
 
 /// Effects: reserves the addresses at `memory`, if they are free.
-/// Returns: whether they are reserved. False if a limit prevents it, and on systems that can release a reservation only
-///   as a whole.
+/// Returns: whether the addresses are reserved. False if a limit prevents the reservation, and on systems that can
+///   release a reservation only as a whole.
 /// Complexity: one or two system calls.
 inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
 {
@@ -386,8 +387,9 @@ inline bool commits_are_limited() noexcept
     return platform::are_commits_limited();
 }
 
-/// Effects: commits reserved addresses: they read as zeros. The system provides memory at the first write to a page.
-/// Returns: whether they are committed; on failure, nothing has changed.
+/// Effects: commits reserved addresses, which then read as zeros. The system provides memory at the first write to a
+///   page.
+/// Returns: whether the addresses are committed; on failure, nothing has changed.
 /// Complexity: a system call.
 inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 {
@@ -395,7 +397,7 @@ inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 }
 
 /// Returns: whether a process could have that much memory at all. Beyond physical memory and swap, this depends on the
-///   overcommit policy of the system: it may let a process reserve and commit more than there is.
+///   overcommit policy of the system, which may let a process reserve and commit more than the system has.
 /// Complexity: one to three system calls.
 inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 {
@@ -419,24 +421,24 @@ inline constexpr bool is_readable_while_purged = true;
 #endif
 
 /// Effects: purges committed addresses: returns their memory to the OS. They stay usable, and read as zeros.
-/// Returns: whether they are purged; on failure, nothing has changed.
+/// Returns: whether the addresses are purged; on failure, nothing has changed.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::purge(memory, bytes);
 }
 
-/// Effects: discards committed addresses: they are only reserved again, in a separate mapping, and hold zeros when they
+/// Effects: discards committed addresses: they become reserved again, in a separate mapping, and hold zeros when they
 ///   are next committed. They no longer count towards memory limits or the commit charge of the system.
-/// Returns: whether they are discarded; on failure, nothing has changed.
+/// Returns: whether the addresses are discarded; on failure, nothing has changed.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool discard_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::discard(memory, bytes);
 }
 
-/// Effects: fills committed memory with zeros. Purges stretches that are mostly zeros already, which probably were
-///   hardly touched: writing zeros would make all of their pages resident.
+/// Effects: fills committed memory with zeros. Purges stretches that are already mostly zeros, because most of their
+///   pages were probably never touched: writing zeros would make all of these pages resident.
 /// Complexity: linear in touched bytes; at most a system call for each 256 pages.
 inline void clear_memory(void* memory, std::size_t bytes) noexcept
 {
@@ -459,7 +461,7 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
     std::memset(to_be_written, 0, static_cast<std::size_t>(end - to_be_written));
 }
 
-/// Returns: whether the system is known to treat the addresses as one mapping, or as a part of one: then they move as a
+/// Returns: whether the system is known to treat the addresses as one mapping, or as a part of one, which moves as a
 ///   whole or not at all. In Linux, two mappings that were in use stay separate, even if they no longer differ.
 /// Complexity: a system call.
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
@@ -470,17 +472,17 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 /// Effects: moves the memory behind committed addresses, with its contents, to other addresses without copying. The
 ///   contents of the destination are lost, and the source reads as zeros.
 /// Returns: the result. Not every system can move memory.
-/// Preconditions: the destination is committed and all zeros. The source is one mapping of the system: with several,
-///   Linux from 6.17 on may move the first ones and refuse the others, which leaves zeros in both places.
-/// Complexity: a system call, linear in pages in the kernel, but far less than copying.
+/// Preconditions: the destination is committed and all zeros. The source is one mapping of the system: with several
+///   mappings, Linux 6.17 and later may move the first and refuse the others, which leaves zeros in both places.
+/// Complexity: a system call, linear in pages in the kernel, but far cheaper than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
     return platform::move(from, to, bytes);
 }
 
-/// Effects: decommits addresses: they are only reserved again, and must not be accessed. Their contents may be lost, or
+/// Effects: decommits addresses: they become reserved again, and must not be accessed. Their contents may be lost, or
 ///   reappear when they are next committed.
-/// Returns: whether they are decommitted; on failure, nothing has changed.
+/// Returns: whether the addresses are decommitted; on failure, nothing has changed.
 /// Complexity: a system call.
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 {
@@ -505,7 +507,7 @@ inline void include_in_dumps(void* memory, std::size_t bytes) noexcept
 /// Effects: guards committed addresses: an access terminates the program. Their contents may be lost. `preferred`: the
 ///   method to try first; marks cost less for a few pages, a mapping for many. `guards`: 0 if the addresses extend an
 ///   adjacent guard by mapping.
-/// Returns: the method used; none on failure, when nothing has changed.
+/// Returns: the method used; none on failure, and then nothing has changed.
 /// Complexity: one or two system calls.
 inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred = guarding::by_mark,
                              std::size_t guards = 1) noexcept
@@ -513,7 +515,7 @@ inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred
     return platform::guard(memory, bytes, preferred, guards);
 }
 
-/// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
+/// Effects: removes guards: the addresses then hold zeros, or their former contents. Unguarded addresses are unchanged.
 /// Returns: whether the guards are removed.
 /// Preconditions: `how` is the method of all guards there, and `guards` is the number of guards that begin there, one
 ///   for each call that set them.
@@ -524,7 +526,8 @@ inline bool unguard_memory(void* memory, std::size_t bytes, guarding how, std::s
 }
 
 /// Effects: releases addresses and the memory behind them. (Windows: a whole reservation.)
-/// Returns: whether they are released. If not, retry later; the memory itself is returned to the OS as far as possible.
+/// Returns: whether the addresses are released. If not, retry later; the memory itself is returned to the OS as far as
+///   possible.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {

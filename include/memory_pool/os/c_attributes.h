@@ -28,14 +28,14 @@
 #define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
 #endif
 
-/** A function that resizes a block. Arguments: the parameters for its size in bytes, or for its count and size. */
+/** A function that resizes a block. Arguments: the parameters for the size in bytes, or for count and size. */
 #define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
-/** A function that resizes a block. The first argument is the parameter for its alignment. */
+/** A function that resizes a block. The first argument is the parameter for the alignment. */
 #define MEMORY_POOL_NP_RESIZES_ALIGNED(alignment, ...)                                                                 \
     MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__), alloc_align(alignment))
 /** A function that allocates a block. Arguments: as for MEMORY_POOL_NP_RESIZES. */
 #define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__))
-/** A function that allocates a block. The first argument is the parameter for its alignment. */
+/** A function that allocates a block. The first argument is the parameter for the alignment. */
 #define MEMORY_POOL_NP_ALLOCATES_ALIGNED(alignment, ...)                                                               \
     MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__), alloc_align(alignment))
 /** A function that allocates a block for a string. */

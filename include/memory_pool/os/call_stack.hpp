@@ -50,8 +50,8 @@ public:
         return taken;
     }
 
-    /// Returns: the call stack at which a signal has interrupted this thread; if it cannot be determined, a call stack
-    ///   that includes the frames of the handler.
+    /// Returns: the call stack of this thread at the point where a signal has interrupted it. If that stack is unknown,
+    ///   the current call stack, with the frames of the handler.
     /// Preconditions: called from a signal handler.
     MEMORY_POOL_NOINLINE static basic_call_stack of_interrupted() noexcept
     {
@@ -85,7 +85,7 @@ private:
         state.is_before_interrupted = false;
         if (address == 0 || state.taken.count_ == max_frames)
             return _URC_END_OF_STACK;
-        address -= is_interrupted == 0 ? 1 : 0; // A return address may belong to the line behind the call.
+        address -= is_interrupted == 0 ? 1 : 0; // A return address may belong to the line after the call.
         state.taken.addresses_[state.taken.count_++] = reinterpret_cast<const void*>(address);
         return _URC_NO_REASON;
     }
@@ -105,7 +105,8 @@ private:
 
 using call_stack = basic_call_stack<16>;
 
-/// Returns: the return address of the calling function, unless that is inlined; nullptr if unknown.
+/// Returns: the return address of the calling function, or of the function into which it is inlined; nullptr if
+///   unknown.
 MEMORY_POOL_ALWAYS_INLINE const void* caller_of_this_function() noexcept
 {
 #if MEMORY_POOL_OS_HAS_CALL_STACKS
@@ -119,7 +120,7 @@ MEMORY_POOL_ALWAYS_INLINE const void* caller_of_this_function() noexcept
 struct code_place
 {
     const char* module = nullptr;   ///< The file of the program or library; nullptr if unknown.
-    std::uintptr_t offset = 0;      ///< Within the module, as for addr2line.
+    std::uintptr_t offset = 0;      ///< In the module, as addr2line expects it.
     const char* function = nullptr; ///< The mangled name, if the module exports it; else nullptr.
 };
 

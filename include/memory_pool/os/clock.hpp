@@ -3,8 +3,8 @@
 /// \file
 /// A coarse clock for ages, an exact clock, and the time of day.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a call of which takes a few nanoseconds; CLOCK_MONOTONIC and CLOCK_REALTIME, which
-/// take some more. On most machines, none makes a system call. Elsewhere: the clocks of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, which takes a few nanoseconds to read; CLOCK_MONOTONIC and CLOCK_REALTIME, which
+/// take longer. On most machines, reading them takes no system call. Elsewhere: the clocks of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Returns: milliseconds since some time before the program began; monotonic. May be some milliseconds behind.
+/// Returns: milliseconds since some time before the program began; monotonic. May be a few milliseconds behind.
 inline std::uint64_t coarse_milliseconds() noexcept
 {
 #if defined(__linux__)

@@ -40,7 +40,7 @@ inline descriptor duplicate_out_of_the_way(descriptor file) noexcept
 }
 
 /// Effects: moves a descriptor to a high number, if the system permits it.
-/// Returns: the descriptor; no_descriptor, and errno is unchanged, if `low` is no_descriptor.
+/// Returns: the descriptor; no_descriptor, with errno unchanged, if `low` is no_descriptor.
 inline descriptor moved_up(descriptor low) noexcept
 {
     if (low == no_descriptor)

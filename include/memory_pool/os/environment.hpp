@@ -5,7 +5,7 @@
 ///
 /// (POSIX: environ; Apple: _NSGetEnviron; Windows: _environ. Linux: getauxval; BSD: issetugid.)
 ///
-/// Thread safety: as getenv: any thread, as long as none changes the environment.
+/// Thread safety: as getenv: any thread, as long as no thread changes the environment.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -25,7 +25,7 @@
 #include <sys/auxv.h>
 #endif
 #include <unistd.h>
-/// The variable of the C library. POSIX requires programs to declare it; the headers of some systems have done so.
+/// The variable of the C library. POSIX requires programs to declare it; the headers of some systems already do.
 extern "C" char** environ; // NOLINT(readability-redundant-declaration): see above
 #endif
 
@@ -74,7 +74,7 @@ inline const char* value_in(const char* const* environment, const char* name) no
     return nullptr;
 }
 
-/// Returns: the factor of a unit letter behind a number (1 for none); 0 if the letter is no unit.
+/// Returns: the factor for a unit letter after a number (1 for none); 0 if the letter is not a unit.
 constexpr std::size_t unit_of(char letter) noexcept
 {
     switch (letter) {

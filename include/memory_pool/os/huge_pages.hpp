@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 #elif defined(_WIN32)
 #include <type_traits>
-// Declared as in windows.h, which would define thousands of macros.
+// Declared here, because windows.h would define thousands of macros.
 extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned long long,
                                                     unsigned long> __stdcall GetLargePageMinimum();
 #endif
@@ -58,7 +58,7 @@ public:
 
     const char* line() const noexcept { return line_; }
 
-    /// Returns: whether the line begins with `label`; if so, sets `number` to the number behind it.
+    /// Returns: whether the line begins with `label`; if so, sets `number` to the number after the label.
     bool number_after(const char* label, std::size_t& number) const noexcept
     {
         const std::size_t length = std::strlen(label);
@@ -121,7 +121,7 @@ enum class advice
     failed,  ///< The advice may have been applied to a part of the memory.
 };
 
-/// Effects: advises the system to use huge pages there, or not to use them.
+/// Effects: advises the system to use huge pages for the `bytes` at `memory`, or not to use them.
 /// Complexity: a system call.
 inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                 [[maybe_unused]] bool are_wanted = true) noexcept

@@ -30,10 +30,10 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os 
 struct loaded_code
 {
     std::uintptr_t base;       ///< Address in memory minus address in the file.
-    std::uintptr_t begin;      ///< Relative to `base`, in whole pages.
-    std::size_t bytes;         ///< Whole pages.
+    std::uintptr_t begin;      ///< Relative to `base`; a multiple of the page size.
+    std::size_t bytes;         ///< A multiple of the page size.
     std::uint64_t file_offset; ///< Of `begin`.
-    const char* file;          ///< The path by which it was loaded; empty for the program itself.
+    const char* file;          ///< The path under which it was loaded; empty for the program itself.
     std::string_view build_id; ///< Raw bytes; empty if there is none.
 };
 
@@ -114,8 +114,8 @@ private:
     const dl_phdr_info& of_;
 };
 
-/// Effects: if `is_new(const load_counts&)` returns true, calls `visit(const loaded_code&)` for all code, the program's
-///   first. Holds the lock of the loader during these calls.
+/// Effects: if `is_new(const load_counts&)` returns true, calls `visit(const loaded_code&)` for each executable
+///   segment, those of the program first. Holds the lock of the loader during these calls.
 /// Returns: the counts.
 template <class IsNew, class Visit>
 load_counts for_each_loaded_code(IsNew&& is_new, Visit&& visit)
@@ -145,7 +145,7 @@ load_counts for_each_loaded_code(IsNew&& is_new, Visit&& visit)
 }
 
 /// Effects: writes the path of a loaded_code::file, absolute if possible, and a null byte to `to`.
-/// Returns: the length, less than `room`.
+/// Returns: the length of the path, less than `room`.
 inline std::size_t write_path_of_code(const char* file, char* to, std::size_t room) noexcept
 {
     std::size_t length = 0;

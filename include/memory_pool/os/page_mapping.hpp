@@ -113,8 +113,8 @@ inline void cut(page_mapping& mapping) noexcept
 }
 } // namespace platform
 
-/// Effects: maps as many pages of that kind as `bytes` need, at least one. They are zeroed. Each becomes resident at
-///   the first write to it.
+/// Effects: maps as many pages of that kind as `bytes` need, at least one. The pages are zeroed. Each becomes resident
+///   at the first write to it.
 /// Returns: the pages, aligned to `alignment`; `memory` is nullptr on failure.
 /// Preconditions: `alignment` is a power of two.
 /// Complexity: a system call; two more if `alignment` is more than a page.
@@ -139,7 +139,7 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
 }
 
 /// Effects: unmaps the pages and their whole mapping.
-/// Returns: whether they are unmapped. If not (on Linux, at the limit of mappings of a process), retry later; the
+/// Returns: whether the pages are unmapped. If not (on Linux, at the limit of mappings of a process), retry later; the
 ///   memory itself is returned to the OS as far as possible.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool unmap_pages(const page_mapping& mapping) noexcept
@@ -148,7 +148,7 @@ inline bool unmap_pages(const page_mapping& mapping) noexcept
 }
 
 /// Effects: makes all pages resident now.
-/// Returns: false if out of memory. A system that does not report that may terminate the process instead.
+/// Returns: false if out of memory. A system that does not report this may terminate the process instead.
 /// Complexity: linear in pages.
 inline bool populate_pages(const page_mapping& mapping) noexcept
 {

@@ -8,9 +8,9 @@
 ///
 ///     A sees B's store of y, or B sees A's store of x.
 ///
-/// The frequent side of an asymmetric handshake costs nothing, and the rare side pays for both. (Linux: membarrier(2)
-/// with MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, except in Wine, where it may
-/// be a no-op.)
+/// The frequent side of an asymmetric handshake pays nothing for the barrier, and the rare side pays for both. (Linux:
+/// membarrier(2) with MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, except in Wine,
+/// where it may be a no-op.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #elif defined(_WIN32)
-// Declared as in windows.h, which would define thousands of macros.
+// Declared here, because windows.h would define thousands of macros.
 extern "C" {
 struct HINSTANCE__;
 __declspec(dllimport) void __stdcall FlushProcessWriteBuffers(void);
@@ -80,13 +80,13 @@ inline bool has_process_barrier() noexcept
 
 /// Effects: acts as if every running thread of the process executed a full memory barrier between two instructions.
 /// Preconditions: has_process_barrier().
-/// Complexity: a system call that interrupts the other processors: microseconds.
+/// Complexity: a system call that interrupts the other processors, and takes microseconds.
 inline void process_barrier() noexcept
 {
 #if defined(__linux__) && defined(SYS_membarrier)
     if (!platform::membarrier(platform::membarrier_command::private_expedited)) {
-        // A forked process may have to register again. If that fails, too, a seccomp filter now forbids the call, and
-        // two threads could come to own one block.
+        // A forked process may have to register again. If the call still fails, a seccomp filter now forbids it, and
+        // without the barrier, two threads could come to own one block.
         (void)platform::register_process_barrier();
         if (!platform::membarrier(platform::membarrier_command::private_expedited)) {
             std::fputs("memory_pool: membarrier() was there when the first pool was made, and fails now\n"

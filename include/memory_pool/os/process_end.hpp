@@ -7,8 +7,8 @@
 ///                                                      |
 ///                                           end_with_status(7)  ->  remaining ones    ->  files flushed  ->  status 7
 ///
-/// (In C and POSIX, calling exit() from a handler that exit() has called is undefined. glibc then continues with the
-/// remaining handlers.)
+/// (In C and POSIX, a call of exit() from a handler that exit() runs is undefined behaviour. With glibc, that call
+/// continues with the remaining handlers.)
 ///
 /// Thread safety: only for the thread that ends the process.
 #pragma once
@@ -39,15 +39,15 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os 
 }
 
 /// Effects: registers a handler that ends the exiting process with `Status()`, as end_with_status does. With glibc, the
-///   library of the caller may be unloaded before; with other C libraries, unloading it ends the process.
+///   library of the caller may be unloaded before the exit; with other C libraries, unloading it ends the process.
 /// Thread safety: any thread.
 template <int (*Status)() noexcept>
 void set_status_at_end() noexcept
 {
 #if defined(__GLIBC__)
     // A handler of std::atexit would run when its library is unloaded. The handler here is std::exit itself, which gets
-    // the status as its argument. Its address is also the library handle, which matches no library. (ThreadSanitizer
-    // would not treat nullptr as no library.)
+    // the status as its argument. The address of std::exit is also the library handle, which matches no library.
+    // (ThreadSanitizer would not treat nullptr as no library.)
     void* const again = reinterpret_cast<void*>(&std::exit);
     auto* const end = reinterpret_cast<void (*)(void*)>(again);
     (void)memory_pool_atexit_of(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(Status())), again);

@@ -7,8 +7,8 @@
 ///
 /// Does not allocate. (POSIX: open, write, rename. Windows: not supported.)
 ///
-/// Thread safety: one thread at a time. Two objects must not write the same path at the same time, as both would use
-/// one temporary file.
+/// Thread safety: one thread at a time. Two objects must not write the same path at the same time, because both would
+/// use one temporary file.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -30,7 +30,8 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: copies a path to `to`, of `bytes` bytes. Replaces each `%p` by the process ID, and `%%` by `%`.
+/// Effects: copies `pattern` to `to`, which has `bytes` bytes. Replaces each `%p` with the process ID, and `%%` with
+///   `%`.
 /// Returns: whether the result fits.
 inline bool expand_path(const char* pattern, char* to, std::size_t bytes) noexcept
 {
@@ -104,8 +105,8 @@ public:
         static_cast<replaced_file*>(file)->write(text, length);
     }
 
-    /// Effects: replaces the old file by the temporary file.
-    /// Returns: whether all was written; if not, sets errno.
+    /// Effects: replaces the old file with the temporary file.
+    /// Returns: whether everything was written; if not, sets errno.
     bool finish() noexcept
     {
         flush();
@@ -113,7 +114,7 @@ public:
             errno = error_;
             return false;
         }
-        // close is not retried: the descriptor is free even if it fails.
+        // close is not retried: the descriptor is free even if close fails.
         if (::close(std::exchange(file_, no_descriptor)) == 0 && ::rename(temporary_.data(), path_.data()) == 0)
             return true;
         const int error = errno;

@@ -5,13 +5,12 @@
 ///
 ///     yield, yield, ... yield, sleep, sleep, ...      or relax, relax, ... where no other thread should be scheduled
 ///
-/// The other thread may have a lower priority. As yielding does not run threads of lower priority (SCHED_FIFO), a
-/// waiting thread sleeps after some yields. This sleep is no cancellation point, at which the thread might end with
-/// locks held.
+/// The other thread may have a lower priority. Under SCHED_FIFO, yielding does not let such a thread run, so a waiting
+/// thread sleeps after 64 yields. This sleep is not a cancellation point: a cancelled thread would end with locks held.
 ///
-/// For a lock that is soon released, a thread spins for some microseconds before it sleeps. A system call of the owner
-/// takes no longer. While a thread sleeps, another one may be scheduled, and need memory that would have been freed a
-/// moment later.
+/// For a lock that is soon released, a thread spins for about 20 microseconds before it sleeps. A system call of the
+/// lock's owner takes no longer. While the waiting thread sleeps, another thread may be scheduled, and need memory that
+/// would have been freed a moment later.
 ///
 /// (Linux: nanosleep(2), by its system call number. Elsewhere, a waiting thread only yields.)
 ///
@@ -24,7 +23,7 @@
 #include <cstdint>
 
 #if defined(__linux__)
-#include <sched.h> // <thread> takes time to compile
+#include <sched.h> // <thread> is slow to compile
 #else
 #include <thread>
 #endif
@@ -36,7 +35,7 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: pauses for some nanoseconds, and leaves the core to the other hardware thread.
+/// Effects: pauses briefly, and leaves the core to the other hardware thread.
 inline void relax() noexcept
 {
 #if defined(__x86_64__)
@@ -70,7 +69,7 @@ inline void sleep_for_a_moment() noexcept
 }
 
 /// Effects: calls `try_lock()` until it returns true, for about 20 microseconds at most.
-/// Returns: whether `try_lock()` returned true.
+/// Returns: the result of the last call.
 template <class TryLock>
 MEMORY_POOL_NOINLINE bool try_for_a_while(TryLock&& try_lock) noexcept
 {
@@ -90,7 +89,7 @@ MEMORY_POOL_NOINLINE bool try_for_a_while(TryLock&& try_lock) noexcept
 class short_wait
 {
 public:
-    /// Effects: waits a moment. Call it until the condition holds.
+    /// Effects: waits for a moment. Repeat the call until the condition holds.
     void once_more() noexcept
     {
         if (yields_ != max_yields) {

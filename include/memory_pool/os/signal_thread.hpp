@@ -5,7 +5,8 @@
 ///
 ///     signal  ->  handler: sem_post  ->  thread: sem_wait, work, sem_wait, ...
 ///
-/// As the function does not run in the handler, it may allocate and lock. The thread itself blocks all signals.
+/// The function does not run in the handler, so it may allocate memory and take locks. The thread itself blocks all
+/// signals.
 ///
 /// (POSIX: sigaction, signal, sem_post, pthread_create. Not supported: Windows, and Apple, which has no unnamed
 /// semaphores.)
@@ -51,9 +52,9 @@ public:
     bool is_on() const noexcept { return signal_ != 0; }
 
     /// Effects: starts the thread, which calls `what(argument)` for each signal of that number, one call at a time.
-    ///   Several signals during a call may result in one call. Replaces the handler of the signal.
+    ///   Several signals during a call may cause a single further call. Replaces the handler of the signal.
     /// Returns: whether the thread is started; if not, sets errno.
-    /// Preconditions: the object was not started, or is stopped; no other signal_thread has that signal.
+    /// Preconditions: the object was not started, or is stopped; no other signal_thread uses that signal.
     bool start(int signal, work what, void* argument) noexcept
     {
         if (signal < 1 || static_cast<std::size_t>(signal) >= max_signals) {
@@ -117,7 +118,7 @@ private:
     bool install(int signal) noexcept
     {
         semaphore_of(signal).store(&arrived_, std::memory_order_release);
-        // Not by sigaction: its sa_handler is a macro that triggers -Wdisabled-macro-expansion, in programs, too.
+        // Not by sigaction: its sa_handler is a macro that triggers -Wdisabled-macro-expansion, even in programs.
         if (::sigaction(signal, nullptr, &before_) != 0 || ::signal(signal, &handle) == SIG_ERR) {
             semaphore_of(signal).store(nullptr, std::memory_order_relaxed);
             return false;

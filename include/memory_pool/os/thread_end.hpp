@@ -4,8 +4,8 @@
 /// Runs a function at the end of each thread that requests it. A request does not allocate.
 ///
 /// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a
-/// destructor could be used instead, but calls malloc in each thread. Apple needs such an object nonetheless: there,
-/// thread-local variables are gone before the destructors of keys run.)
+/// destructor would do, too, but its registration calls malloc in each thread. On Apple systems, such an object is
+/// needed nonetheless: there, thread-local variables are gone before the destructors of keys run.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -40,7 +40,7 @@ namespace platform {
 class thread_end_by_key : base::immovable<thread_end_by_key>
 {
 public:
-    /// Effects: chooses the function.
+    /// Effects: sets the function to call.
     /// Returns: false if the system has no free key.
     /// Preconditions: !has_started().
 #if defined(_WIN32)
@@ -95,7 +95,7 @@ private:
 };
 
 #if !defined(_WIN32)
-/// Calls a function at the end of a thread by the destructor of a `thread_local` object, which runs before thread-local
+/// Calls a function at the end of a thread in the destructor of a `thread_local` object, which runs before thread-local
 /// memory is freed. If there is no memory for the registration, the system terminates the process.
 class thread_end_by_destructor : base::immovable<thread_end_by_destructor>
 {
@@ -108,8 +108,8 @@ public:
 
     bool has_started() const noexcept { return action_.load(std::memory_order_acquire) != nullptr; }
 
-    /// Returns: whether the request succeeded: false also if the thread has a request to another object, or its
-    ///   destructors have run.
+    /// Returns: whether the request succeeded. It fails if the object is stopped, the thread has a request to another
+    ///   object, or the destructors of the thread have run.
     bool ask(void* value) const noexcept
     {
         request& mine = of_this_thread;

@@ -17,9 +17,9 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Returns: the number of this thread, never 0: on Linux, the number that debuggers and /proc show; elsewhere, a number
-///   in the order of first calls. Unlike a std::thread::id, the number is not soon reused for another thread, and it is
-///   unchanged in the child of a fork.
+/// Returns: the number of this thread, never 0: on Linux, the number that debuggers and /proc show; elsewhere, threads
+///   are numbered in the order of their first calls. Unlike a std::thread::id, the number is not soon reused for
+///   another thread, and it is unchanged in the child of a fork.
 /// Complexity: O(1); a system call the first time.
 inline std::uint64_t thread_number() noexcept
 {

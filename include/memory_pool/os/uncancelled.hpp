@@ -16,7 +16,8 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Disables cancellation of this thread during its lifetime. A pending request acts at the next cancellation point.
+/// Disables cancellation of this thread during its lifetime. A pending request takes effect at the next cancellation
+/// point after that.
 class uncancelled : base::immovable<uncancelled>
 {
 public:

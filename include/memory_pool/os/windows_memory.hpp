@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The memory functions of Windows, declared as in windows.h, which would define thousands of macros. Empty elsewhere.
+/// Declares the memory functions of Windows, without the thousands of macros of windows.h. Empty for other systems.
 ///
 /// Thread safety: any thread.
 #pragma once

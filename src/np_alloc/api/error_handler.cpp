@@ -24,7 +24,7 @@ std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< The handler that a 
 /// Numbers in C begin at 1, so that 0 means no error.
 constexpr np_error in_c(mp::error_kind kind) noexcept
 {
-    if (kind == mp::error_kind::buffer_underflow) // Its number in C is older, and out of order.
+    if (kind == mp::error_kind::buffer_underflow) // Its number in C is older and out of order.
         return np_error_buffer_underflow;
     return static_cast<np_error>(static_cast<int>(kind) + 1);
 }

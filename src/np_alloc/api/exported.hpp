@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Included first in each source of libnp_alloc.so, whose default is hidden visibility: makes the functions of the C
-/// interface visible outside of the library.
+/// Makes the functions of the C interface visible outside of libnp_alloc.so, whose default is hidden visibility. Each
+/// source of the library includes this file first.
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -25,7 +25,7 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 
 namespace {
-/// Effects: reports a pointer that is no heap: the program never created it, or has destroyed it.
+/// Effects: reports a pointer that is not a heap: the program never created the heap, or has destroyed it.
 MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 {
     const np::slice_tag tag = np::tag_of(pointer);
@@ -38,7 +38,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 }
 
 /// Effects: reports an invalid heap, and sets errno to EINVAL.
-/// Returns: the heap; nullptr if it is invalid.
+/// Returns: the heap; nullptr if the heap is invalid.
 np::shared_heap* find(np_heap* heap) noexcept
 {
     np::shared_heap* const found = np::registry().heaps().living(heap);

@@ -24,8 +24,8 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 namespace os = memory_pool::detail::os;
 
-// <stdlib.h> and <malloc.h> declare these functions with attributes. So this file only defines them, without further
-// declarations, and with the parameter names of the headers.
+// <stdlib.h> and <malloc.h> declare these functions with attributes. So this file only defines the functions, without
+// further declarations, and with the parameter names of the headers.
 #define MEMORY_POOL_EXPORTED extern "C" __attribute__((visibility("default")))
 
 MEMORY_POOL_EXPORTED void* malloc(std::size_t size)

@@ -7,11 +7,11 @@
 ///                                  ^                                 |
 ///                                  +-------------  malloc  <---------+
 ///
-/// So the exception comes from the C++ library that the program uses, and a program in C need not load one. The C++
-/// library calls the malloc of this library.
+/// So the exception comes from the program's C++ library, and a program in C need not load one. The C++ library calls
+/// the malloc of this library.
 ///
 /// The forms call one another through the dynamic linker (see CMakeLists.txt). If a program replaces only the plain
-/// forms, all other forms call those of the program, as the standard requires.
+/// forms, all other forms call the program's plain forms, as the standard requires.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -39,7 +39,7 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 namespace os = memory_pool::detail::os;
 
-// Aliases of the forms of this library, under names that no program replaces.
+// Aliases of this library's forms, under names that no program replaces.
 extern "C" {
 MEMORY_POOL_HIDDEN void* np_new(std::size_t bytes) __attribute__((alias("_Znwm"), malloc, alloc_size(1)));
 MEMORY_POOL_HIDDEN void* np_new_array(std::size_t bytes) __attribute__((alias("_Znam"), malloc, alloc_size(1)));
@@ -74,8 +74,8 @@ MEMORY_POOL_HIDDEN void np_delete_aligned_array_sized(void* block, std::size_t b
 }
 
 namespace {
-/// Returns: true if the linker chose a function other than ours. Hides the comparison from the optimizer: Clang 19
-///   folds it, because it treats an alias and its target as different functions.
+/// Returns: true if the linker chose a function other than ours. Hides the comparison from the optimizer, because Clang
+///   19 treats an alias and its target as different functions and folds the comparison.
 template <class Function>
 bool is_replaced(Function* chosen, Function* ours) noexcept
 {
@@ -83,7 +83,7 @@ bool is_replaced(Function* chosen, Function* ours) noexcept
     return chosen != ours;
 }
 
-// Which operators has the program replaced?
+// The operators that the program has replaced.
 bool new_is_replaced() noexcept
 {
     return is_replaced<void*(std::size_t)>(&::operator new, &np_new);
@@ -191,15 +191,15 @@ form_of_new<Further...> find_form(const char* name, const void* caller) noexcept
     return reinterpret_cast<form_of_new<Further...>>(os::find_shadowed_function(name, caller));
 }
 
-/// Returns: the size to request from the C++ library: small enough that the library can round it up.
+/// Returns: the size to request from the C++ library: small enough that the library can round the size up.
 std::size_t bytes_to_ask_for(std::size_t bytes) noexcept
 {
     return std::min<std::size_t>(bytes, std::numeric_limits<std::ptrdiff_t>::max());
 }
 
 /// Returns: a block from the form `name` of the C++ library.
-/// Preconditions: `name` is not an array form. An array form would call the form for single objects in this library,
-///   which might take this library for its caller, and would then find no C++ library.
+/// Preconditions: `name` is not an array form. An array form would call this library's form for single objects, which
+///   might mistake this library for its caller, and would then find no C++ library.
 /// Throws: as that form.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller, std::size_t bytes, Further... further)
@@ -213,7 +213,8 @@ MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller,
 
 using quietly = const std::nothrow_t&;
 
-/// Returns: as new_of_library, for a form that does not throw; nullptr without a C++ library, and so without handlers.
+/// Returns: as new_of_library, for a form that does not throw; nullptr if there is no C++ library, and therefore no
+///   handler.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* caller, std::size_t bytes,
                                                  Further... further) noexcept
@@ -223,7 +224,7 @@ MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* c
 }
 
 /// Checked build: frees the block and compares `bytes` with the requested size, unless the program has replaced an
-/// operator, which may have requested more. Returns true if it has freed the block.
+/// operator, which may have requested more. Returns true if the block was freed.
 bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] np::freed_by function,
                   [[maybe_unused]] bool is_replaced) noexcept
 {
@@ -399,9 +400,9 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 #if MEMORY_POOL_NP_CHECKED
 namespace memory_pool::np {
 namespace {
-/// Returns: whether a library other than the C++ library has operators of its own. If it is linked to call its own
-///   operators (-Bsymbolic), while other code calls ours, blocks that pass between them are mismatched: malloc with
-///   delete, or new with free.
+/// Returns: whether a library other than the C++ library has operators of its own. If such a library is linked to call
+///   its own operators (-Bsymbolic), but other code calls ours, blocks that pass between them are mismatched: malloc
+///   with delete, or new with free.
 bool has_library_with_operators() noexcept
 {
     const errno_as_it_was kept;

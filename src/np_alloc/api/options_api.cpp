@@ -24,7 +24,7 @@
 #include <optional>
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
-/// Options embedded in the program, if there are any: see np_alloc.h.
+/// Options embedded in the program, if any: see np_alloc.h.
 extern "C" MEMORY_POOL_VISIBLE MEMORY_POOL_WEAK const char* np_options;
 #endif
 
@@ -35,15 +35,15 @@ extern "C" MEMORY_POOL_VISIBLE MEMORY_POOL_WEAK const char* np_options;
 
 namespace memory_pool::np {
 namespace {
-/// A program whose malloc this library replaces may have blocks of another malloc. The checked build reports them
-/// anyway, because its purpose is to find mistakes.
+/// A program whose malloc this library replaces may have blocks of another malloc. The checked build reports such
+/// blocks anyway, because its purpose is to find mistakes.
 constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_checked;
 } // namespace
 
 MEMORY_POOL_CONSTINIT options the_options{ignores_foreign};
 
 namespace {
-/// Returns: the path in a variable; nullptr if the variable is missing or empty.
+/// Returns: the path in an environment variable; nullptr if the variable is missing or empty.
 const char* path_in(const char* variable, const char* const* environment) noexcept
 {
     const char* const path = os::value_in(environment, variable);
@@ -54,7 +54,7 @@ constexpr const char* report_variable = "NP_REPORT";
 constexpr const char* profile_variable = "NP_PROFILE";
 constexpr const char* prefix = "NP_";
 constexpr std::size_t prefix_length = 3;
-constexpr std::size_t max_characters = 100; ///< Of a name, and of a value.
+constexpr std::size_t max_characters = 100; ///< In a name, and in a value.
 
 void print(const base::message& text) noexcept
 {
@@ -75,7 +75,7 @@ bool is_name_of(const char* name, const option_info& option) noexcept
            std::equal(rest, rest + length, name, [](char one, char other) { return small(one) == other; });
 }
 
-/// Returns: how many letters must be deleted from either word until both are equal.
+/// Returns: how many letters must be deleted from the two words to make them equal.
 std::size_t difference(const char* one, std::size_t length, const char* other) noexcept
 {
     std::array<std::size_t, 32> row{}; // For each prefix of `other`.
@@ -145,7 +145,7 @@ void options::read_once(const char* const* environment, const char* embedded) no
     constexpr const char* spaces = " \t\n";
     for (const char* word = embedded != nullptr ? embedded : ""; *word != '\0';) {
         const std::size_t length = std::strcspn(word, spaces);
-        std::array<char, 2 * max_characters> setting{}; // No valid setting is longer; only its name is kept then.
+        std::array<char, 2 * max_characters> setting{}; // Of a longer setting, which is invalid, keeps the name.
         std::memcpy(setting.data(), word, std::min(length, setting.size() - 1));
         if (length >= setting.size())
             setting[std::strcspn(setting.data(), "=")] = '\0';

@@ -3,7 +3,7 @@
 /// \file
 /// The process: the registry of its heaps, and the actions when the library is loaded and when the program ends.
 ///
-/// Both are in one file so that a program linked with the archive gets the actions if it uses the registry.
+/// Both are in one file, so that a program linked with the archive gets the actions if it uses the registry.
 ///
 /// Thread safety: as heap_registry.hpp.
 #include "../heaps/heap_registry.hpp"
@@ -44,7 +44,7 @@ thread_heap* heap_of_this_thread() noexcept
 }
 
 namespace {
-/// Acts when the library is loaded, and when the process ends or the library is unloaded. When it is loaded, because
+/// Acts when the library is loaded, and when the process ends or the library is unloaded. Acts at load time because
 /// static objects of the program may fork, and blocks may have been allocated before there was an environment.
 class process_watch : base::immovable<process_watch>
 {
@@ -55,7 +55,7 @@ public:
         the_options.read_once(os::trusted_environment());
         registry().pages().source().decay.set_decay_ms(the_options.get(np_option_decay_ms));
         registry().pages().source().set_limits();
-        // Not earlier: the loader has finished with this library only now.
+        // Not earlier, because the loader has only now finished with this library.
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
             (void)registry().maintenance().work_in_background(true);
@@ -66,7 +66,7 @@ public:
             (void)the_options.set(np_option_profile_bytes, default_profile_bytes);
         start_report(options::report_path(os::trusted_environment()), profile_path);
         set_profile_bytes(the_options.get(np_option_profile_bytes)); // Now: np_alloc's threads must not be samples.
-        // Many programs close their standard error before they end, to check that everything was written.
+        // Many programs close stderr before they end, to check that everything was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
             file_of_errors_ = os::identity_of(errors_);
@@ -101,7 +101,7 @@ private:
         report_.start(path, profile_path, static_cast<int>(the_options.get(np_option_report_signal)));
     }
 
-    // Values of the options that ask for a report at the end.
+    // Values of the options that request a report at the end.
     static constexpr std::size_t as_text = 1;
     static constexpr std::size_t as_json = 2;
 
@@ -113,8 +113,8 @@ private:
                the_options.get(np_option_leaks_exit) != 0;
     }
 
-    /// Effects: prints why there are no reports: they need locks, and this thread holds one of them, in the middle of a
-    ///   call.
+    /// Effects: prints why there are no reports: reports need locks, and this thread holds one of these locks in the
+    ///   middle of a call.
     void say_that_nothing_is_printed() noexcept
     {
         if (!is_anything_printed_at_end())
@@ -144,7 +144,7 @@ private:
             os::end_with_status(static_cast<int>(status));
     }
 
-    /// Returns: the bytes in use, which may be leaks, if the program has never called np_alloc_at, and the profile is
+    /// Returns: the bytes in use, which may be leaks, if the program has never called np_alloc_at and the profile is
     ///   off; otherwise 0.
     static std::size_t untracked_bytes() noexcept
     {
@@ -155,16 +155,16 @@ private:
         return statistics.bytes_in_use;
     }
 
-    /// Effects: falls back to the current standard error if the program has closed our descriptor, too: some programs
-    ///   close all descriptors, and another file may have its number now.
+    /// Effects: falls back to the current stderr if the program has closed our descriptor, too. Some programs close all
+    ///   descriptors, so another file may now have its number.
     void find_errors() noexcept
     {
         if (!(os::identity_of(errors_) == file_of_errors_))
             errors_ = os::standard_error;
     }
 
-    /// Effects: begins a report. In the child of a fork, a text names the process, because the parent may print a
-    ///   report, too.
+    /// Effects: begins a report. In the child of a fork, a text report names the process, because the parent may print
+    ///   a report, too.
     /// Returns: the format.
     np_format begin(std::size_t wanted) noexcept
     {
@@ -197,8 +197,8 @@ private:
 } // namespace
 } // namespace memory_pool::np
 
-// In this file, because every program that links the library has it: pools and reports refer to these functions by weak
-// symbols.
+// Pools and reports refer to these functions by weak symbols, so the functions are in this file, which every program
+// that links the library has.
 extern "C" {
 MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(memory_pool::np::trim_function* trim) noexcept
 {

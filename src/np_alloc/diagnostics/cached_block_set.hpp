@@ -5,7 +5,7 @@
 ///
 ///     marks of a slab:   | 0 | 1 | 0 | 0 | 1 | ...      a bit for each block, as in its record
 ///
-/// The marks lie in pages of their own, so that the search does not change the heaps.
+/// The marks are in separate pages, so that the search does not change the heaps.
 ///
 /// Thread safety: none; no other thread may be in a call.
 #pragma once
@@ -37,7 +37,7 @@ public:
     ~cached_block_set() { drop_marks(); }
 
     /// Effects: marks exactly the blocks that are cached now.
-    /// Returns: an inconsistency of a cached block or of a magazine, or a lack of memory for the marks.
+    /// Returns: an inconsistency of a cached block or magazine, or a lack of memory for the marks.
     inconsistency find_all() noexcept
     {
         if (!get_marks())

@@ -3,7 +3,8 @@
 /// \file
 /// Walks over all slabs and free runs at the end of a process that has one thread left. If a signal handler ends the
 /// process in the middle of a call, the block of that call has the state of a block being changed. The walk skips large
-/// blocks in use, and aligned blocks of a page or more: the program may have protected their pages, canaries included.
+/// blocks in use, and aligned blocks of a page or more, because the program may have protected their pages, including
+/// canaries.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -119,7 +120,7 @@ private:
 void verify_at_end() noexcept
 {
     if constexpr (is_checked) {
-        // Other threads may be changing memory; threads lost in a fork may have been changing it.
+        // Other threads may be changing memory, or threads lost in a fork may have been changing memory.
         if (the_options.get(np_option_verify_at_end) == 0 || registry().forks().may_have_lost_threads() ||
             !os::has_one_thread())
             return;

@@ -7,8 +7,8 @@
 #pragma once
 
 namespace memory_pool::np {
-/// Effects: verifies free blocks, blocks in quarantine, and the canaries behind blocks in use of slabs; reports the
-///   first damaged block. No-op in the plain build, if NP_VERIFY_AT_END is 0, or if there are other threads.
+/// Effects: verifies free blocks, blocks in quarantine, and the canaries behind slabs' blocks in use. Reports the first
+///   damaged block. No-op in the plain build, if NP_VERIFY_AT_END is 0, or if there are other threads.
 /// Complexity: linear in memory.
 void verify_at_end() noexcept;
 } // namespace memory_pool::np

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The named heaps, for reports.
+/// Named heaps, for reports.
 ///
 ///     heap_table  ->  records of report_registry.hpp  ->  NP_REPORT, and by a weak symbol: snapshot()
 ///
-/// Thread safety: any thread, also in the child of a fork, because a fork waits for the locks of these heaps.
+/// Thread safety: any thread, even in the child of a fork, because a fork waits for the locks of these heaps.
 #pragma once
 
 #include <memory_pool/core/reports/report_registry.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Walks over all slices and heaps while no other thread is in a call, to visit the blocks in use, and for np_verify.
+/// Walks over all slices and heaps while no other thread is in a call, to visit the blocks in use or to verify them
+/// (np_verify).
 ///
 ///     every slice that was ever used:  slab | large block | free
 ///     every slab:                      capacity = free + in use + cached + in transit
@@ -81,7 +82,7 @@ public:
     }
 
 private:
-    /// Returns: 1 if `visit_all()` returns true; 0 if it returns false; -1 on failure.
+    /// Returns: 1 if `visit_all()` returns true; 0 if `visit_all()` returns false; -1 on failure.
     template <class VisitAll>
     int visit(VisitAll&& visit_all)
     {
@@ -90,7 +91,7 @@ private:
     }
 
     /// Effects: finds the cached blocks; sets errno on failure.
-    /// Returns: whether it succeeded.
+    /// Returns: whether the search succeeded.
     bool find_cached() noexcept
     {
         if (!cached_.find_all())
@@ -113,7 +114,7 @@ private:
         return tag == large_block ? record.home == heap_ : (tag & ~class_bits) == heap_->own_tag();
     }
 
-    /// Calls `visit(slice_index, const slice_record&, slice_tag)` for each wanted slab and large block, until that
+    /// Calls `visit(slice_index, const slice_record&, slice_tag)` for each wanted slab and large block, until `visit`
     /// returns false. Returns: whether `visit` never returned false.
     template <class Visit>
     bool for_each_run(Visit&& visit)
@@ -177,7 +178,7 @@ public:
     }
 
 private:
-    /// Verifies the lists of each heap, and counts the slabs and large blocks in them.
+    /// Verifies the lists of each heap, and counts the slabs and large blocks in these lists.
     inconsistency in_heaps() noexcept
     {
         inconsistency found = in_heap(all_.heaps().internal);
@@ -338,8 +339,8 @@ private:
         return {};
     }
 
-    /// Verifies that each byte taken from the OS is accounted for. Skipped in the child of a fork, like the check of
-    /// blocks in transit: a block that was freed twice there may be counted as sent, but never received.
+    /// Verifies that each byte obtained from the OS is accounted for. Skipped in the child of a fork, like the check of
+    /// blocks in transit: a block that was freed twice there may be counted as sent but never as received.
     inconsistency in_committed_bytes() noexcept
     {
         if (!all_heaps_are_known_ || all_.forks().is_forked())
@@ -350,7 +351,7 @@ private:
                    : inconsistency{"committed bytes are not the sum of their parts", memory_.base()};
     }
 
-    /// Returns: whether `block` is a block of `heap`, and not free.
+    /// Returns: whether `block` is a block of `heap` and not free.
     bool is_in_use(const shared_heap& heap, const void* block) const noexcept
     {
         if (memory_.slices_before(block) >= memory_.committed())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks in use by call site, for a function of the program or as text. If np_alloc_at was never called, but the
-/// profile is on, profile samples in use by call stack.
+/// Lists blocks in use by call site, for a function of the program or as text. If np_alloc_at was never called but the
+/// profile is on, lists profile samples in use by call stack.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -49,8 +49,8 @@ void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMOR
         each.sites().unlock();
 }
 
-/// Returns: whether the C library allocated the block for as long as the process lives: stream buffers, stacks and
-///   thread-local storage that it keeps for later threads, and locale tables.
+/// Returns: whether the C library allocated the block for the lifetime of the process: stream buffers, locale tables,
+///   and stacks and thread-local storage kept for later threads.
 bool is_for_whole_process(const core::profile_sample& sample) noexcept
 {
     constexpr std::array<std::string_view, 6> functions{

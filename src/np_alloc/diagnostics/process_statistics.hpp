@@ -8,9 +8,9 @@
 ///     out of slabs = in use + cached by threads + in transit to their heaps
 ///     in slabs     = free in slabs + never carved
 ///
-/// docs/memory.md explains the terms. The left side is counted by the runs, the right side by the heaps.
+/// docs/memory.md explains the terms. The runs count the left side; the heaps count the right side.
 ///
-/// Thread safety: any thread. Each value is correct at some moment, but the values are consistent with one another only
+/// Thread safety: any thread. Each value is correct at some moment, but the values are consistent with each other only
 ///   if no other thread is in a call.
 #pragma once
 
@@ -51,7 +51,7 @@ struct class_statistics
     std::size_t free_bytes() const noexcept { return left_of(carved_bytes, out_of_slabs * block_bytes); }
     std::size_t never_carved() const noexcept { return left_of(slab_bytes, carved_bytes); }
 
-    /// Effects: adds the slabs of class `number` of a heap, but no cached blocks, and no blocks in transit.
+    /// Effects: adds the slabs of class `number` of a heap, but no cached blocks and no blocks in transit.
     template <class Heap>
     void add_slabs(const Heap& heap, std::size_t number) noexcept
     {
@@ -76,7 +76,7 @@ struct process_statistics
     std::size_t misuse_reports;
     std::size_t size_mismatches;
     std::size_t call_sites;     ///< Bytes of the tables of call sites.
-    std::size_t internal_slabs; ///< Bytes, which are metadata.
+    std::size_t internal_slabs; ///< Bytes, all of them metadata.
     std::size_t metadata;       ///< Bytes.
     std::size_t exact_slack;    ///< Bytes; 0 in the plain build.
 
@@ -110,8 +110,8 @@ struct process_statistics
     {
         return sum([](const class_statistics& each) { return each.never_carved(); });
     }
-    /// Returns: the slack of blocks in use, in bytes. For slabs of the plain build, an estimate: it assumes that blocks
-    ///   in use have the mean slack of all blocks out of slabs.
+    /// Returns: the slack of blocks in use, in bytes. For slabs of the plain build, the result is an estimate, which
+    ///   assumes that blocks in use have the mean slack of all blocks out of slabs.
     std::size_t bytes_of_slack() const noexcept
     {
         const std::size_t of_large = memory.large - std::min(memory.large, memory.large_asked);

@@ -27,7 +27,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// Functions of np_alloc and their callees. The profile hides them: it shows their callers.
+/// Functions of np_alloc and their callees. The profile hides these functions and shows their callers.
 constexpr std::string_view own_functions =
     "memory_pool::np::.*|operator "
     "new.*|malloc|calloc|realloc|reallocarray|memalign|posix_memalign|aligned_alloc|valloc|"

@@ -13,8 +13,8 @@
 #include "../support/internals.hpp"
 
 namespace memory_pool::np {
-/// Returns: the profile sample without its innermost frames of np_alloc, if np_alloc is a module of its own; the
-///   unchanged sample if it has no other frames.
+/// Returns: the profile sample without its innermost np_alloc frames if np_alloc is a separate module; the unchanged
+///   sample if it has no other frames.
 core::profile_sample without_own_frames(core::profile_sample sample) noexcept;
 
 /// Effects: as np_profile_dump.

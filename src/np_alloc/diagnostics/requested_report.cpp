@@ -38,7 +38,7 @@ struct growing_report
     }
 };
 
-/// Ignores a view of another type, from a program that was compiled with another version of the library.
+/// Ignores a view of another type, from a program compiled with another version of the library.
 void add_view(const void* view, std::size_t bytes, void* report)
 {
     if (bytes == sizeof(core::report_view))

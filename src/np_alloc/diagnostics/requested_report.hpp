@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The report and the profile that environment variables request, also for a program that cannot be changed.
+/// The report and the profile that environment variables request, even for a program that cannot be changed.
 ///
 ///     NP_REPORT=/run/server.%p.json     written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
 ///     NP_PROFILE=/run/server.%p.pb      written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
@@ -23,10 +23,10 @@ class requested_report : base::immovable<requested_report>
 {
 public:
     /// Effects: writes the files whenever the signal arrives, unless `signal` is 0. A path of nullptr means no file;
-    ///   `%p` in a path stands for the process number. Failures are reported on stderr.
+    ///   `%p` in a path stands for the process number. Reports failures on stderr.
     void start(const char* report_path, const char* profile_path, int signal) noexcept;
 
-    /// Effects: writes both files a last time.
+    /// Effects: writes both files for the last time.
     void finish() noexcept;
 
     /// Effects: in the child of a fork, writes only at the end.

@@ -116,7 +116,7 @@ struct slab_copy
     block_states states;
 
     /// Effects: copies a slab. Cached blocks count as in use.
-    /// Preconditions: the caller has the lock of its heap.
+    /// Preconditions: the caller holds the lock of the slab's heap.
     void take(const slice_record& slab) noexcept
     {
         first = slab.slab;
@@ -154,7 +154,7 @@ struct slab_copy
     }
 };
 
-/// Prints all slabs and large blocks in the order of their addresses. May miss slabs that come or go meanwhile.
+/// Prints all slabs and large blocks in the order of their addresses. May miss slabs that come or go during the walk.
 class slab_walk
 {
 public:
@@ -165,7 +165,7 @@ public:
         for (slice_index slice = first_slice; memory_.is_committed(slice);) {
             const slice_index begin = slice;
             slice = is_of_slab(tag(begin)) ? copy_slab(begin) : copy_large(begin);
-            if (copy_.first != begin) // There is none, or it is new, and began before `begin`.
+            if (copy_.first != begin) // There is no slab, or a new slab that begins before `begin`.
                 continue;
             to_.print(is_first_ ? "\n  " : ",\n  ");
             is_first_ = false;
@@ -176,7 +176,7 @@ public:
 private:
     slice_tag tag(slice_index slice) const noexcept { return memory_.tag(slice).load(std::memory_order_relaxed); }
 
-    /// Returns: the slice behind the slab; or behind `slice`, if the slab is gone.
+    /// Returns: the slice behind the slab, or behind `slice` if the slab is gone.
     slice_index copy_slab(slice_index slice) noexcept
     {
         copy_.first = no_slice;
@@ -221,7 +221,7 @@ private:
             all_.heaps().for_each_heap(visitor{copy_});
     }
 
-    /// Returns: the slice behind the large block; or behind `slice`, if no large block begins there.
+    /// Returns: the slice behind the large block, or behind `slice` if no large block begins there.
     slice_index copy_large(slice_index slice) noexcept
     {
         copy_.first = no_slice;

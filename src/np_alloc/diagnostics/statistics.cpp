@@ -61,7 +61,7 @@ np_statistics statistics_of(const np::process_statistics& all) noexcept
     return statistics;
 }
 
-/// A value, and its names in both forms.
+/// A value and its names in both forms.
 struct named_statistic
 {
     const char* key;
@@ -69,7 +69,7 @@ struct named_statistic
     std::size_t np_statistics::* value;
 };
 
-/// In the text, values whose names begin with spaces are parts of the value before.
+/// In the text, values whose names begin with spaces are parts of the preceding value.
 constexpr std::array<named_statistic, 27> named_statistics{{
     {"bytes_committed", "bytes committed, the sum of", &np_statistics::bytes_committed},
     {"bytes_in_use", "  in use", &np_statistics::bytes_in_use},

@@ -3,8 +3,8 @@
 /// \file
 /// Scopes in which a thread must not allocate: see no_allocation_scope.h.
 ///
-/// While a scope applies, each allocation of its thread takes the slow path, which notes it, as for a profile
-/// (thread_cache.hpp). Functions that allocate without magazines note their allocations themselves.
+/// While a scope applies, each allocation of its thread takes the slow path, as for a profile (thread_cache.hpp). The
+/// slow path notes the allocation. Functions that allocate without magazines note their allocations themselves.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -32,7 +32,7 @@ inline void note_if_forbidden(std::size_t bytes) noexcept
         note_in_scope(bytes);
 }
 
-/// Effects: sends allocations of this thread to the slow path if each must be counted, otherwise to the fast path.
+/// Effects: sends this thread's allocations to the slow path if each must be counted, otherwise to the fast path.
 inline void choose_path_of_allocations() noexcept
 {
     thread_cache& cache = this_thread.cache;

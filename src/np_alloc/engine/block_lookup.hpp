@@ -70,7 +70,7 @@ inline void look_around_sample(const void* block) noexcept
 MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noexcept
 {
     wrong_address wrong = pages().what_is_wrong_with(address);
-    // The region was longer: the block was freed, and its addresses were released.
+    // The region was longer earlier: the block was freed and its addresses were released.
     if (wrong.kind == error_kind::foreign_pointer &&
         pages().region().slices_before(address) < pages().region().peak_committed())
         wrong.kind = error_kind::double_free;
@@ -88,7 +88,7 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block)
 }
 
 /// Effects: reports `block` if its address or the tag of its slice shows that it is invalid.
-/// Returns: whether it is invalid.
+/// Returns: whether `block` is invalid.
 inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
 {
     if (MEMORY_POOL_LIKELY(tag != no_owner && !is_inside_large_block(tag, block) && !is_misaligned(block)))
@@ -97,7 +97,7 @@ inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
     return true;
 }
 
-/// Returns: the shared heap of a block; nullptr if it has none.
+/// Returns: the shared heap of a block; nullptr if the block has none.
 inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
 {
     if (tag == large_block)

@@ -20,7 +20,7 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// The slab of a freed block may belong to another heap now, so only a call site from the slab's current heap counts.
+/// The slab of a freed block may now belong to another heap, so only a call site from the slab's current heap counts.
 base::message site_name(error_kind kind, const void* block) noexcept
 {
     const slice_tag heap_now = tag_of(block) & ~class_bits;

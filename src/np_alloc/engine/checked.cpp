@@ -43,16 +43,16 @@
 namespace memory_pool::np::checked { namespace {
 // Allocation.
 
-/// Effects: zeroes the requested bytes of a new block. If `is_zero`, all are zero already, except the few that the
-///   canary may have overwritten.
+/// Effects: zeroes the requested bytes of a new block. If `is_zero`, only the few bytes that the canary may have
+///   overwritten are not zero yet.
 MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is_zero) noexcept
 {
     const std::size_t from = is_zero && bytes > canary::max_gap ? bytes - canary::max_gap : 0;
     std::memset(block + from, 0, bytes - from);
 }
 
-/// Writes the canary of a block that was written to after free, and reports the write with the size requested before.
-/// The report comes last, because the error handler may leave by longjmp.
+/// Writes the canary of a block that was written to after free, and reports the write with the previously requested
+/// size. The report comes last, because the error handler may leave by longjmp.
 MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block, std::size_t block_bytes,
                                             std::size_t bytes, std::size_t bytes_before) noexcept
 {
@@ -69,7 +69,7 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
 }
 
 /// Effects: faults in the pages of a block for writing, without changing them. A read fault would cost a second fault
-///   at the first write, and an interrupt of every other thread.
+///   at the first write, and would interrupt every other thread.
 void prefault(std::byte* block, std::size_t bytes) noexcept
 {
     os::for_each_page(block, bytes, [](unsigned char* byte) { // NOLINT(readability-non-const-parameter): written to
@@ -158,8 +158,8 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
     return block;
 }
 
-/// Returns: a large block whose first bytes are filled: a pointer read from zeros would be nullptr, which a program may
-///   free. If there is no memory, sets errno and returns nullptr.
+/// Returns: a large block whose first bytes are filled, because a pointer read from zeros would be nullptr, which a
+///   program may free. If there is no memory, sets errno and returns nullptr.
 MEMORY_POOL_NOINLINE void* allocate_large_by(std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
 {
     constexpr std::size_t max_filled = 64;
@@ -201,7 +201,7 @@ MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
 }
 
 /// Effects: quarantines a block of a slab, and frees the oldest blocks of the quarantine as its limits require.
-///   `is_own`: the block belongs to this thread's heap. This stays true, because the slab is not freed meanwhile.
+///   `is_own`: the block belongs to this thread's heap. This stays true, because the slab is not freed during the call.
 MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, bool is_own) noexcept
 {
     const std::size_t max_bytes = the_options.get(np_option_quarantine_bytes);
@@ -213,7 +213,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
         else if (MEMORY_POOL_UNLIKELY(!cache.push_slowly(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
     };
-    if (MEMORY_POOL_UNLIKELY(max_bytes == 0 && queue.bytes_in_rings() != 0)) // The limit was not 0 earlier.
+    if (MEMORY_POOL_UNLIKELY(max_bytes == 0 && queue.bytes_in_rings() != 0)) // The limit was not 0 before.
         queue.pop_all([](std::size_t, void* oldest) { plain_paths::free(oldest); });
     if (quarantine::has_ring(size_class) && max_bytes != 0) {
         if (const quarantine::entry oldest = queue.replace(size_class, block, is_own); oldest.block != nullptr)
@@ -248,8 +248,8 @@ bool take_back(const checked_block& where) noexcept
     return true;
 }
 
-/// Effects: frees large and zero-size blocks and blocks outside of the region; reports invalid blocks. Reports come
-///   first, because an error handler may leave by longjmp.
+/// Effects: frees large blocks, zero-size blocks, and blocks outside of the region; reports invalid blocks. Reports
+///   come first, because an error handler may leave by longjmp.
 MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_by function) noexcept
 {
     if (block == nullptr)
@@ -263,7 +263,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_b
         free_at_once(block);
 }
 
-/// Effects: frees a block of a slab with a damaged canary, or a wrong function or size; `bytes` is the requested size.
+/// Effects: frees a slab's block with a damaged canary, or with a wrong function or size; `bytes` is the requested
+///   size.
 MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected,
                                       freed_by function) noexcept
 {
@@ -371,7 +372,7 @@ struct checked_blocks
         pages().large().note_asked(slice_of(roomy), bytes);
     }
 
-    /// Returns: whether the block has room for `bytes` now, and not too much.
+    /// Returns: whether the block now has room for `bytes`, but not too much.
     static bool resize_in_place(const block& where, std::size_t bytes) noexcept
     {
         if (!give_size_in_place(where, bytes))
@@ -403,7 +404,7 @@ struct checked_blocks
         return true;
     }
 
-    /// Keeps the canary intact at every moment, also for a signal handler that ends the process.
+    /// Keeps the canary intact at every moment, even for a signal handler that ends the process.
     static void resize_small(const checked_block& where, std::size_t bytes) noexcept
     {
         if (bytes < where.state->last_bytes())

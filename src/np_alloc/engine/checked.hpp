@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The functions of the engine in the checked build: they verify each block when it is allocated, and when it is freed.
+/// The functions of the engine in the checked build, which verify each block when it is allocated and when it is freed.
 ///
 ///     allocate(bytes):  | with room for a canary           | -> pattern intact? -> state, canary    -> the program
 ///     free(block):      in use? -> canary intact? -> functions match? -> fill    -> | quarantine | -> magazine
@@ -9,9 +9,9 @@
 ///     block in use   state: in use     the bytes behind the requested bytes are the canary
 ///     freed block    state: freed      all of its bytes hold the fill pattern
 ///
-/// A free detects a double free, by any thread and wherever the block is meanwhile, and an address where no block
-/// begins. A write behind a block is detected when the program frees or resizes the block, or asks for its size; a
-/// write to a free block, when the block is allocated again. Blocks outside of the region have no state, and are not
+/// A free detects a double free, by any thread and wherever the block has gone, and an address where no block begins. A
+/// write behind a block is detected when the program frees or resizes the block, or asks for its size. A write to a
+/// free block is detected when the block is allocated again. Blocks outside of the region have no state and are not
 /// filled: a table contains the blocks in use, and a freed block has no memory.
 ///
 /// A block of 0 bytes lies in a guarded page.
@@ -38,8 +38,8 @@ struct checked_paths
     static void note_function(void* block, allocated_by function) noexcept;
 };
 
-/// Returns: whether the program, or one of its libraries, has an operator new or delete of its own. A replaced operator
-///   may call another form, or malloc or free, so mismatches with operators need not be errors. Always false except in
+/// Returns: whether the program or one of its libraries replaces operator new or delete. A replaced operator may call
+///   another form, or malloc or free, so mismatches with operators need not be errors. Always false except in
 ///   libnp_malloc.
 bool operators_are_replaced() noexcept;
 } // namespace memory_pool::np

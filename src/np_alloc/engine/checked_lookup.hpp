@@ -62,7 +62,7 @@ inline checked_block large_block_at(void* block) noexcept
             pages().checks().bytes_with_canary(slice_of(block))};
 }
 
-/// Preconditions: a block outside of the region begins at `block`. It has its last page to itself.
+/// Preconditions: a block outside of the region begins at `block`. No other block shares its last page.
 inline checked_block outside_block(void* block) noexcept
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(block);

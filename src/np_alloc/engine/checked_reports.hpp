@@ -76,7 +76,7 @@ inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexce
 
 // Canaries.
 
-/// Effects: reports a write just before a block. A guard precedes the first page of a large block.
+/// Effects: reports a write just before a block. (The first page of a large block is behind a guard.)
 inline void look_at_front(const checked_block& where) noexcept
 {
     if (where.is_outside() || where.is_zero_size())
@@ -147,7 +147,7 @@ inline void set_function(const checked_block& where, allocated_by function) noex
 }
 
 /// Effects: reports a mismatched deallocation of a block in use, unless NP_PAIRS is 0, or the mismatch involves
-///   operators, and the program has replaced operators.
+///   operators and the program has replaced operators.
 MEMORY_POOL_SLOW_PATH inline void report_no_pair(const checked_block& where, std::size_t bytes, allocated_by from,
                                                  freed_by given_to) noexcept
 {

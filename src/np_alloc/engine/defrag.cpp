@@ -32,7 +32,7 @@ bool may_move(slice_tag tag) noexcept
 }
 
 /// The heap that owns the slabs with a tag, locked if its lock is free. Thread safety analysis cannot follow a
-/// try-lock, so the members tell it that the lock is held.
+/// try-lock, so the members tell the analysis that the lock is held.
 class locked_heap
 {
 public:
@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    misuse_list found_; // Declared before the lock: reports after its release.
+    misuse_list found_; // Declared before the lock, to report after its release.
     heap_slabs& heap_;
     const heap_slabs::scoped_lock lock_;
 };

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Moves blocks out of sparse slabs into denser ones of the same heap, bypassing all magazines.
+/// Moves blocks from sparse slabs to denser slabs of the same heap, bypassing all magazines.
 ///
 ///     | x | . | . | . |   sparse        | x | x | . | x |   denser
 ///       `-------------------------------------->'
 ///
-/// The new block comes straight from its slab, and the old block returns straight to its own slab, so the next
-/// allocation does not get the block that was just freed. `Blocks` are plain or checked blocks, as for reallocate.hpp;
-/// `take_over(from, to)` moves content and state of `from` to `to`, a free block of the same class, and frees `from`.
+/// The new block comes straight from its slab, and the old block returns straight to its slab, so the next allocation
+/// does not get the block that was just freed. `Blocks` are plain or checked blocks, as for reallocate.hpp.
+/// `take_over(from, to)` moves the content and state of `from` to `to`, a free block of the same class, and frees
+/// `from`.
 ///
 /// Thread safety: any thread.
 #pragma once

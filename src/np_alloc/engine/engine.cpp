@@ -59,8 +59,9 @@ void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
     mine.add_remote_frees(tag, &block, 1);
 }
 
-/// Effects: attaches a heap to this thread for its remote frees, unless it has made only a few. Preserves errno.
-/// Returns: whether the thread has a heap now.
+/// Effects: attaches a heap to this thread for its remote frees, unless the thread has made only a few. Preserves
+///   errno.
+/// Returns: whether the thread now has a heap.
 bool attach_to_free() noexcept
 {
     const errno_as_it_was kept;
@@ -68,7 +69,7 @@ bool attach_to_free() noexcept
 }
 
 /// Returns: the debt: slices whose memory could be returned to the system. These are dirty slices, the free part of
-///   this thread's slabs if that is most of them, and the heaps of ended threads.
+///   this thread's slabs if most of their memory is free, and the heaps of ended threads.
 std::size_t debt_of(const thread_cache& cache) noexcept
 {
     return pages().source().dirty_slices() + registry().heaps().unlocked_threads().bytes_kept() / slice_bytes +
@@ -87,8 +88,8 @@ void start_ticks_if_needed() noexcept
         cache.start_ticks(release_clock::now(), debt);
 }
 
-/// Effects: returns the memory of this thread if it has freed nearly all of its blocks.
-/// Returns: whether it did.
+/// Effects: returns the memory of this thread if the thread has freed nearly all of its blocks.
+/// Returns: whether memory was returned.
 bool fall_if_nearly_empty(thread_cache& cache) noexcept
 {
     const std::size_t outstanding = cache.heap().slabs.outstanding_bytes();
@@ -106,7 +107,7 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
 }
 
 /// Effects: empties the magazines of this thread if a drain was requested since the last drain.
-/// Returns: whether it did.
+/// Returns: whether the magazines were emptied.
 bool drain_if_asked() noexcept
 {
     const std::uint32_t asked = registry().maintenance().drains_asked();
@@ -137,7 +138,8 @@ MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
     return true;
 }
 
-/// Effects: reports a block of this thread's heap that is not outstanding: it was in a magazine that has been emptied.
+/// Effects: reports a block of this thread's heap that is not outstanding: the magazine that held the block has been
+///   emptied.
 /// Returns: whether the block is outstanding.
 bool is_outstanding(std::size_t size_class, void* block) noexcept
 {
@@ -178,7 +180,7 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
     return size & (~size + 1);
 }
 
-/// Effects: allocates a block of that class when there is no memory for a slab: maps the block alone. If that fails,
+/// Effects: allocates a block of `size_class` when there is no memory for a slab: maps the block alone. If that fails
 ///   too, sweeps, because empty slabs of other sizes may be in the way, and tries again.
 MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::size_t bytes) noexcept
 {
@@ -265,7 +267,7 @@ MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t 
 }
 } // namespace
 
-/// While allocations are counted, most of them take this path. So the case of a hidden magazine comes first, in a
+/// While allocations are counted, most allocations take this path. So the case of a hidden magazine comes first, in a
 /// function that calls no other function and saves no registers.
 MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept
 {
@@ -292,7 +294,7 @@ MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
     return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes), bytes) : allocate_large(bytes, 1).block;
 }
 
-/// Effects: frees a block that this thread does not cache; reports an invalid block.
+/// Effects: frees a block that this thread does not cache. Reports an invalid block.
 MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 {
     if (block == nullptr)
@@ -312,7 +314,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
         if (!pages().give_direct(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
-        report_misuse(error_kind::double_free, block, 0); // Another thread has freed it first.
+        report_misuse(error_kind::double_free, block, 0); // Another thread freed it first.
     }
     start_ticks_if_needed();
 }
@@ -331,10 +333,11 @@ MEMORY_POOL_NOINLINE void free_and_tick(slice_tag tag, void* block) noexcept
         free_elsewhere(block);
 }
 
-/// Writes to a free block of another thread. If this thread has only read it, two processors share its cache line, and
-/// the next write, by the thread that gets the block, waits for the other processor to invalidate it: two to three
-/// times as long as for a line that one processor has written to. The content stays unchanged, because the pointer is
-/// not validated yet: it may point to no block, or to a block that is freed twice.
+/// Writes to a free block of another thread. If this thread only read the block, two processors would share its cache
+/// line, and the next write, by the thread that gets the block, would wait for the other processor to invalidate the
+/// line. That takes two to three times as long as a write to a line that one processor has written to. The content
+/// stays unchanged, because the pointer is not validated yet: it may point to no block, or to a block that is freed
+/// twice.
 MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
 {
     if constexpr (!is_checked) {
@@ -350,8 +353,8 @@ MEMORY_POOL_NOINLINE void free_own_counted(std::size_t size_class, void* block) 
         free_elsewhere(block);
 }
 
-/// If threads hand off blocks, most freed blocks belong to other heaps. So the case of a block that stays in this cache
-/// comes first, in a function that calls no other function and saves no registers.
+/// If threads hand off blocks, most freed blocks belong to other heaps. So the case of a block that stays in this
+/// thread's cache comes first, in a function that calls no other function and saves no registers.
 MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
 {
     const page_heap::region_type& all = pages().region();
@@ -377,8 +380,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     free_elsewhere(block);
 }
 
-/// Verifies the size here, on a path that is slow anyway. A block with less room was never requested with that size. A
-/// block with more room may have been, if it was aligned, or stayed in place when it shrank.
+/// Verifies the size here, on a path that is slow anyway. A block with less room was never requested with `bytes`. A
+/// block with more room may have been, if it was aligned, or if it stayed in place when it shrank.
 MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
 {
     const slice_tag tag = tag_of(block);
@@ -412,8 +415,9 @@ bool run_maintenance() noexcept
     return is_changed;
 }
 
-/// Maintenance comes first. It may empty the magazine that would reveal a block freed twice in a row; then this asks
-/// the heap whether the block is outstanding. (In the checked build, the state of the block reveals it.)
+/// Maintenance comes first. Maintenance may empty the magazine that would reveal a block freed twice in a row. In that
+/// case, asks the heap whether the block is outstanding. (In the checked build, the block state reveals the double
+/// free.)
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
 {
     const errno_as_it_was kept;

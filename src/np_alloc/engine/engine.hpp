@@ -33,8 +33,8 @@
 #include <type_traits>
 
 namespace memory_pool::np {
-// Constant-initialised and hidden, like the registry. (A `thread_local` object may need construction, so every use
-// would check whether it was constructed.)
+// Constant-initialized and hidden, like the registry. (A `thread_local` object may need construction, so every use
+// would check whether the object was constructed.)
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 /// Largest request served from a slab.
@@ -54,7 +54,7 @@ inline page_heap& pages() noexcept
     return registry().pages();
 }
 
-/// Effects: sets errno as malloc does if there is no memory.
+/// Effects: sets errno, as malloc does if there is no memory.
 /// Returns: nullptr.
 inline void* out_of_memory() noexcept
 {
@@ -87,8 +87,8 @@ std::size_t trim() noexcept;
 /// Returns: a block of `home`. If there is no memory, sets errno and returns nullptr.
 void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment = alignment_of_all) noexcept;
 
-/// Returns: a block of `home` that replaces one of its blocks. If there is no memory for it, a block of another heap,
-///   unless the program has created `home`.
+/// Returns: a block of `home` that replaces another block of `home`. If `home` gets no memory, a block of another heap,
+///   unless the program created `home`.
 void* allocate_like_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept;
 
 /// Returns: a block of `home`, filled with zeros.
@@ -96,7 +96,7 @@ void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size,
                          std::size_t alignment = alignment_of_all) noexcept;
 
 /// Effects: reports an invalid block.
-/// Returns: the shared heap of a block; nullptr if it has none, or is invalid.
+/// Returns: the shared heap of a block; nullptr if the block has none or is invalid.
 shared_heap* home_of(void* block) noexcept;
 
 /// Effects: reports a block that does not belong to `home`.
@@ -116,7 +116,7 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class, std::s
     return MEMORY_POOL_LIKELY(this_thread.cache.pop(size_class, block)) ? block : allocate_slowly(size_class, bytes);
 }
 
-/// Effects: caches a block. Calls `free_slowly(block)` if it is in no slab of this thread, or
+/// Effects: caches a block. Calls `free_slowly(block)` if the block is in no slab of this thread, or
 ///   `free_to_full(size_class, block)` if its magazine is full.
 template <class FreeSlowly, class FreeToFull>
 MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, FreeToFull&& free_to_full) noexcept

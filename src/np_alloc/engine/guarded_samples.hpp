@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Guarded samples (NP_SAMPLE_BYTES): decides when a thread takes one.
+/// Guarded samples (NP_SAMPLE_BYTES): decides when a thread allocates one.
 ///
 ///     guarded_sample_points.hpp   which allocations are due      guarded_sample_rate.hpp   the limit per second
 ///     guarded_slots.hpp           memory of guarded samples      access_report.hpp         reports refused accesses
@@ -33,6 +33,7 @@ inline void follow_sample_bytes() noexcept
     choose_path_of_allocations();
 }
 
-/// Returns: a guarded sample of that class, if one is due in this thread; nullptr if none is due, or it is skipped.
+/// Returns: a guarded sample of `size_class` if one is due in this thread; nullptr if none is due, or the sample is
+///   skipped.
 void* allocate_guarded_if_due(std::size_t size_class) noexcept;
 } // namespace memory_pool::np

@@ -34,15 +34,15 @@ struct large_allocation
 };
 
 /// Effects: enables reports of accesses to the guards of a large block of `bytes`, if it has guards, and to the freed
-///   block, if it will be revoked.
+///   block, if the block will be revoked.
 inline void watch_if_large(std::size_t bytes) noexcept
 {
     if (page_heap::checks_type::wants_guards() || large_runs::is_revoked_when_freed(bytes))
         (void)registry().watch_accesses();
 }
 
-/// Returns: a large block, in the shared heap `home` unless that is nullptr; nullptr, without setting errno, if there
-///   is no memory.
+/// Returns: a large block, in the shared heap `home` unless `home` is nullptr. If there is no memory, returns nullptr
+///   without setting errno.
 inline large_allocation take_large_block(std::size_t bytes, std::size_t alignment, shared_heap* home) noexcept
 {
     const run taken = pages().large().take_large(bytes, alignment);

@@ -47,7 +47,7 @@ struct plain_blocks
     static std::size_t last_bytes(const block& where) noexcept { return where.held; }
     static bool is_large(const block& where) noexcept { return where.tag == large_block; }
 
-    /// Returns: whether the block has room for `bytes` now, and not too much.
+    /// Returns: whether the block now has room for `bytes`, but not too much.
     static bool resize_in_place(const block& where, std::size_t bytes) noexcept
     {
         if (is_large(where) && bytes > largest_in_slab)
@@ -55,8 +55,8 @@ struct plain_blocks
         return bytes <= where.held && bytes >= where.held / 2;
     }
 
-    /// Returns: a larger block with the content of this block, moved by remapping its memory if possible; nullptr if
-    ///   that does not pay, or there is no memory.
+    /// Returns: a larger block with the content of this block, moved by remapping its memory if possible; nullptr if a
+    ///   move does not pay, or if there is no memory.
     static void* move_memory(const block& where, std::size_t bytes) noexcept
     {
         constexpr std::size_t min_bytes = std::size_t{1} << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Selects the profile samples, and the heaps that they come from.
+/// Selects the profile samples and their heaps.
 ///
 ///     small, of a thread:      counted on the slow path, which all calls take (thread_cache.hpp). A profile sample
 ///                              comes from a heap of its own, so that its free takes the slow path, which notifies the
@@ -46,7 +46,7 @@ public:
 ///   which notifies the profile when the block is freed; nullptr if there is none.
 void add_to_profile(const void* block, std::size_t bytes, std::size_t mean, shared_heap* home) noexcept;
 
-/// Returns: a block of that class that is a profile sample; nullptr if there is no memory for it.
+/// Returns: a block of that class that is a profile sample; nullptr if there is no memory.
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept;
 
 /// Returns: whether an allocation of `bytes` by this thread is a profile sample.

@@ -41,14 +41,14 @@
 
 namespace memory_pool::np {
 /// Returns: spare bytes for a large block that grows to `bytes`. The checked build adds more, because moves cost more
-///   there; it adds whole pages, so that the offset of the block in its first page also fits `bytes` alone.
+///   there. It adds whole pages, so that the offset of the block in its first page also fits `bytes` alone.
 inline std::size_t room_to_grow(std::size_t bytes) noexcept
 {
     return is_checked ? bytes / os::page_size() * os::page_size() : bytes / 8;
 }
 
 /// Returns: a block for the content of `from`. A large block that grows gets spare room, so that it seldom moves if it
-///   grows again and again. Untouched room costs only addresses.
+///   keeps growing. Untouched room costs only addresses.
 template <class Blocks, class Allocate>
 void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
 {
@@ -61,8 +61,9 @@ void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Alloca
     return roomy;
 }
 
-/// Effects: copies as much of `from` as fits to another block, and frees `from`. `home`: its shared heap, or nullptr.
-/// Returns: the other block; if there is no memory, nullptr, and `from` is unchanged.
+/// Effects: copies as much of `from` as fits to another block, and frees `from`. `home`: the shared heap of `from`, or
+///   nullptr.
+/// Returns: the other block. If there is no memory, returns nullptr and leaves `from` unchanged.
 template <class Blocks>
 void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes,
                       std::size_t alignment) noexcept

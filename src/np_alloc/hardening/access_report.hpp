@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reports an access that the system refused: beside a guarded sample, or to a freed one (see guarded_slots.hpp). In
-/// the checked build, also an access to the guard of a large block or to a freed large block: see checked_slice.hpp and
-/// revoked_runs.hpp.
+/// Reports a refused access: beside a guarded sample or to a freed guarded sample (see guarded_slots.hpp). In the
+/// checked build, also reports an access to the guard of a large block or to a freed large block: see checked_slice.hpp
+/// and revoked_runs.hpp.
 ///
 ///     memory_pool: buffer overflow: access to address 0x7f52a4018000, block 0x7f52a4017fc0, block size 64 bytes, ...
 ///       remedy: find the access past the end of this block, in the calls below
@@ -21,7 +21,7 @@
 #include "../support/internals.hpp"
 
 namespace memory_pool::np {
-/// Effects: reports the refused access if `address` is guarded; only once, even if the access repeats.
-/// Preconditions: the signal handler calls it, in the thread whose access was refused.
+/// Effects: reports the refused access if `address` is guarded. Reports a repeated access only once.
+/// Preconditions: the caller is the signal handler, in the thread whose access was refused.
 void report_wrong_access(const void* address, os::access how);
 } // namespace memory_pool::np

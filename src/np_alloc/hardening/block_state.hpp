@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The state and the requested size of each block of a slab. The checked build keeps them outside of the slab.
+/// The state and requested size of each block of a slab. The checked build keeps both outside of the slab.
 ///
 ///     state of a block:  |      requested size       |  allocation function  | 1 |     in use
 ///                        |     kept for reports      |   kept for reports    | 2 |     freed, then poisoned
@@ -14,9 +14,9 @@
 ///                        |             0             |           0           | 0 |     unknown, or written to by the
 ///                                                                                      library
 ///
-/// The bitmap of a slab shows which blocks are outstanding; only the heap of the slab accesses it. The state shows
-/// whether the program has the block. The freeing thread changes the state atomically, so if two threads free a block,
-/// one of them finds it free.
+/// The bitmap of a slab shows which blocks are outstanding; only the slab's heap accesses the bitmap. The state shows
+/// whether the block is in use: a freed block stays outstanding while it is cached or in transit. The freeing thread
+/// changes the state atomically, so if two threads free a block, one of them finds the block free.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -35,12 +35,13 @@ namespace memory_pool::np {
 /// Bytes of a free block that the library overwrites when it sends the block to its heap.
 inline constexpr std::size_t bytes_of_sent = 16;
 
-/// The state of one block. Zeroed: its content is unknown.
+/// The state of one block. All zeros means that the block's content is unknown.
 class block_state
 {
 public:
-    /// Effects: starts to allocate the block; begin_use() completes that.
-    /// Returns: the last requested size, if the block was freed and poisoned; then its poison must be intact.
+    /// Effects: starts the allocation of the block; begin_use() completes the allocation.
+    /// Returns: the last requested size if the block was freed and poisoned, which means that its poison must be
+    ///   intact.
     /// Preconditions: the block is not in use.
     std::optional<std::size_t> hand_out(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
     {
@@ -49,7 +50,7 @@ public:
         return is_given_back(before) ? std::optional(bytes_of(before)) : std::nullopt;
     }
 
-    /// Effects: completes hand_out() once the canary behind the requested bytes is written: the block is in use.
+    /// Effects: completes hand_out() once the canary behind the requested bytes is written. The block is then in use.
     void begin_use() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | in_use, std::memory_order_relaxed);
@@ -69,7 +70,7 @@ public:
         block_state& state_;
     };
 
-    /// Effects: starts to free the block if it is in use; end_use() completes that.
+    /// Effects: starts to free the block if it is in use; end_use() completes the free.
     /// Returns: the requested size; nothing if the block is not in use.
     std::optional<std::size_t> take_back() noexcept
     {
@@ -104,14 +105,14 @@ public:
         return static_cast<allocated_by>(word_.load(std::memory_order_relaxed) >> state_bits & 7U);
     }
 
-    /// Effects: marks a free block as zeros, including its last word. A thread that reads a zero there also sees
-    ///   is_purged(): canary::clear_last and system calls release this store.
+    /// Effects: marks a free block as all zeros, including its last word. A thread that reads zero as the last word
+    ///   also sees is_purged(), because canary::clear_last and system calls release this store.
     void purge() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | purged, std::memory_order_relaxed);
     }
 
-    /// Effects: initializes the state of a new block: of zeros, or of recycled memory (see first_damage()).
+    /// Effects: initializes the state of a new block in zeroed or recycled memory (see first_damage()).
     void start(bool is_zero) noexcept { word_.store(is_zero ? purged : recycled, std::memory_order_relaxed); }
 
     bool is_purged() const noexcept { return (word_.load(std::memory_order_acquire) & all_states) == purged; }
@@ -132,7 +133,7 @@ public:
         word_.store(is_given_back(word) ? (word & ~all_states) | sent : 0, std::memory_order_release);
     }
 
-    /// Effects: marks a block that was sent or unknown as filled again.
+    /// Effects: marks a sent or unknown block as filled again.
     void receive() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | given_back, std::memory_order_relaxed);
@@ -140,7 +141,7 @@ public:
 
     bool is_sent() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) == sent; }
 
-    /// Effects: marks the content of a free block as unknown, except for its last word, which is canary.
+    /// Effects: marks the content of a free block as unknown, except for its last word, which is the canary.
     void forget() noexcept { word_.store(0, std::memory_order_release); }
 
     /// Returns: the requested size; nothing if the block is not in use.

@@ -11,7 +11,7 @@
 ///                                              <-- poisoned --->
 ///
 /// Each run ends with a guard, so each run also has a guard before it. The guard stays when the slab or large block is
-/// freed, because the next one may have the same size. Guards are best effort: the system may refuse one.
+/// freed, because the next one may have the same size. Guards are best effort: the system may refuse a guard.
 ///
 /// Thread safety: the owner of the run.
 #pragma once
@@ -55,17 +55,17 @@ namespace memory_pool::np {
 /// The record of a slice in the checked build.
 struct checked_slice : slice_record
 {
-    os::guarding guarding_all; ///< How the slab that begins here is guarded, if it is guarded as a whole.
+    os::guarding guarding_all; ///< How the slab that begins here is guarded, if guarded as a whole.
     bool is_unknown;           ///< first_damage() may report the memory although no program wrote to it.
     bool is_filled;            ///< The `poisoned` bytes hold only the fill pattern.
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that first_damage() must find intact.
-    block_state large;         ///< State of the large block that begins here; its size is in `large_bytes`.
+    block_state large;         ///< State of the large block that begins here; `large_bytes` has the size.
     std::size_t large_bytes;   ///< Requested size of that large block.
     std::atomic<std::uint32_t> large_front; ///< Bytes of the run before that block.
     block_state* blocks;                    ///< Block states of the slab that begins here, by number.
 };
 
-/// Returns: whether free memory is filled, and verified before reuse.
+/// Returns: whether free memory is filled, and then verified before reuse.
 inline bool fills_free_memory() noexcept
 {
     return the_options.get(np_option_poison) != 0;
@@ -91,8 +91,8 @@ inline bool is_as_left(const block_state& state, const std::byte* block, std::si
 class joined_guards
 {
 public:
-    /// Effects: adds a guard. First removes the pending guards if the new one is not adjacent or is of another kind.
-    ///   `begins`: whether to count it as a removed guard: it begins at `begin`, and no part of it stays.
+    /// Effects: adds a guard. First removes the pending guards if the new guard is not adjacent or is of another kind.
+    ///   `begins`: whether to count the guard as removed, because it begins at `begin` and no part of it stays.
     void add(std::byte* begin, std::byte* end, os::guarding how, bool begins) noexcept
     {
         if (begin != end_ || how != how_) {
@@ -131,15 +131,15 @@ MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const
     return block_at(info, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
 }
 
-/// Returns: whether the last word of the preceding block is intact, or was purged with that block. Before the first
-///   block, there is a guard page.
+/// Returns: whether the last word of the preceding block is intact, or was purged with that block. A guard page
+///   precedes the first block.
 MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
 {
     if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
         return true;
     const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
     const bool is_purged = canary::is_last_clear(block) && previous.is_purged();
-    // The previous block may have been allocated meanwhile, which writes its last word before its state.
+    // Another thread may have allocated the preceding block, which writes its last word before its state.
     return is_purged || the_canary.is_last_intact(block);
 }
 
@@ -162,7 +162,7 @@ public:
         return noted_.start(slices);
     }
 
-    /// Effects: frees that bookkeeping.
+    /// Effects: frees the bookkeeping.
     void stop() noexcept { noted_.stop(); }
 
     /// Returns: whether runs get guards.
@@ -173,8 +173,8 @@ public:
 
     // Slabs.
 
-    /// Effects: allocates the block states of a slab. May need a slice from `take_slice()`, which returns no_slice if
-    ///   there is none; returns an unusable slice with `give_slice(slice_index)`.
+    /// Effects: allocates the block states of a slab. May take a slice from `take_slice()`, which returns no_slice if
+    ///   there is none. Gives an unusable slice back with `give_slice(slice_index)`.
     /// Preconditions: no other thread allocates or frees runs.
     template <class TakeSlice, class GiveSlice>
     void slab_taken(slice_index first, std::size_t size_class, TakeSlice&& take_slice, GiveSlice&& give_slice) noexcept
@@ -194,7 +194,7 @@ public:
         region_.record(first).blocks = states_.take(slab_capacity(size_class), take_chunk);
     }
 
-    /// Effects: frees the block states of a slab. Returns a slice that becomes empty with `give_slice(slice_index)`.
+    /// Effects: frees the block states of a slab. Gives a slice that becomes empty back with `give_slice(slice_index)`.
     /// Preconditions: as slab_taken.
     template <class GiveSlice>
     void slab_given(slice_index first, GiveSlice&& give_slice) noexcept
@@ -207,9 +207,10 @@ public:
             });
     }
 
-    /// Effects: initializes the block states of a new slab, so that the first allocation of each block verifies it.
-    /// Returns: whether the slab is usable: false if its block states are missing for lack of memory, or the system
-    ///   refused to remove a guard in it.
+    /// Effects: initializes the block states of a new slab, so that the first allocation of each block verifies the
+    ///   block.
+    /// Returns: whether the slab is usable: false if there was no memory for its block states, or the system refused to
+    ///   remove a guard in the slab.
     bool slab_made(slice_index first, std::uint32_t slices, bool is_zero) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
@@ -227,7 +228,7 @@ public:
         return true;
     }
 
-    /// Returns: the number of the block where the first `count` blocks to take from a new slab begin: unpredictable,
+    /// Returns: the number of the block at which to begin taking the first `count` blocks of a new slab: unpredictable,
     ///   but low enough that few pages are touched.
     std::uint32_t first_to_take(slice_index first, std::uint32_t count) const noexcept
     {
@@ -248,11 +249,11 @@ public:
         for (std::byte* end = begin + slab.block_bytes; end <= slab.carved_end; end += slab.block_bytes)
             if (!the_canary.write_last_if_clear(end) &&
                 (!fills_free_memory() || first_damage(end - canary::last_bytes, canary::last_bytes) == nullptr))
-                the_canary.write_last(end); // Otherwise the first allocation reports it.
+                the_canary.write_last(end); // Otherwise the first allocation reports damage.
     }
 
-    /// Effects: removes the guard of a slab that is guarded as a whole. `is_dirty`: its memory will be verified before
-    ///   reuse; otherwise, its memory is zero.
+    /// Effects: removes the guard of a slab that is guarded as a whole. `is_dirty`: the slab's memory will be verified
+    ///   before reuse; otherwise, its memory is zero.
     void slab_ends(slice_index first, std::uint32_t slices, bool is_dirty) noexcept
     {
         if (is_dirty) {
@@ -307,7 +308,7 @@ public:
         }
     }
 
-    /// Effects: refills the part of a free block that the library wrote to, so that no new block exposes it.
+    /// Effects: refills the part of a free block that the library wrote to, so that no new block exposes that part.
     void library_has_read(void* block) noexcept
     {
         const located_block found = locate(block);
@@ -325,7 +326,8 @@ public:
         return found.slab != nullptr && found.slab->blocks[found.number].is_in_use();
     }
 
-    /// Effects: restores the last word before a block of a slab if it was overwritten, so that it is reported once.
+    /// Effects: restores the last word before a block of a slab if the word was overwritten, so that the damage is
+    ///   reported once.
     /// Returns: the misuse to report; nothing if the word is intact, or `block` is no block of a slab.
     std::optional<base::misuse_log::finding> mend_front(const void* block) noexcept
     {
@@ -347,14 +349,15 @@ public:
         return base::misuse_log::finding{error_kind::buffer_underflow, front, slab.blocks[found.number].last_bytes()};
     }
 
-    /// Effects: prepares a row of pages of a slab for a purge: zeroes the parts of its blocks outside of the row.
-    /// Returns: false, with no effect, if the row must not be purged, e.g. because the program wrote to a block after
-    ///   its free. The next allocation of that block reports the write.
+    /// Effects: prepares a row of a slab's pages for a purge: of blocks that lie only partly in the row, zeroes the
+    ///   parts outside of the row.
+    /// Returns: false, without any effect, if the row must not be purged, e.g. because the program wrote to a freed
+    ///   block. The next allocation of that block reports the write.
     /// Preconditions: no block in the row is outstanding.
     bool may_be_purged(slice_index first, std::byte* from, std::byte* end) noexcept
     {
         checked_slice& slab = region_.record(first);
-        // Other threads read the last word before their blocks at any time.
+        // Other threads may read the last word before their blocks at any time.
         if (!os::is_readable_while_purged || slab.size_class == class_of_zero_size)
             return false;
         const std::size_t begin = static_cast<std::size_t>(from - slab.begin) / slab.block_bytes;
@@ -377,7 +380,7 @@ public:
         return true;
     }
 
-    /// Effects: guards the last page before a run, if the slice there is free and its end is not guarded.
+    /// Effects: guards the last page before a run if the slice there is free and its end is not guarded.
     /// Preconditions: no other thread allocates or frees runs.
     void guard_before(slice_index first) noexcept
     {
@@ -404,8 +407,9 @@ public:
     /// Returns: the number of slices that are guarded as a whole, in used and free runs.
     std::size_t guarded_slices() const noexcept { return guarded_slices_.load(std::memory_order_relaxed); }
 
-    /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that its guard reuses
-    ///   guarded slices. Their memory is already discarded; a guard elsewhere would cost the memory there.
+    /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that the guard of the
+    ///   new run reuses guarded slices. Their memory is already discarded; a guard elsewhere would discard the memory
+    ///   there.
     std::uint32_t slices_to_guard(slice_index first, std::uint32_t length, std::uint32_t slices) const noexcept
     {
         constexpr std::uint32_t max_looks = 1024;
@@ -427,8 +431,8 @@ public:
         bool is_usable = true;         ///< False if the system refused to remove a guard.
     };
 
-    /// Effects: marks the block as in use, if its run is usable. The block ends as close to its guard as its
-    ///   alignment allows.
+    /// Effects: marks the block as in use if its run is usable. The block ends as close to its guard as its alignment
+    ///   allows.
     condition large_made(slice_index first, std::uint32_t slices, std::size_t bytes, std::size_t alignment) noexcept
     {
         region_.record(first).large_bytes = bytes;
@@ -445,8 +449,8 @@ public:
         return found;
     }
 
-    /// Effects: discards the content of the block. `is_revoked`: all of it will be made inaccessible.
-    /// Returns: whether its addresses may still have memory.
+    /// Effects: discards the content of the block. `is_revoked`: the whole block will be made inaccessible.
+    /// Returns: whether the block's addresses may still have memory.
     bool large_ends(slice_index first, bool /*is_dirty*/, bool is_revoked) noexcept
     {
         region_.record(first).large.forget();
@@ -456,7 +460,7 @@ public:
             note_known(first, static_cast<std::uint32_t>(base::divide_round_up(end, slice_bytes)), false);
             return true;
         }
-        // A purge includes the rest of the run, so that all of it reads as zeros.
+        // A purge includes the rest of the run, so that the whole run reads as zeros.
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (!is_revoked)
@@ -464,8 +468,8 @@ public:
         return true;
     }
 
-    /// Effects: fills a large block that could not be revoked, or lost part of its memory in the attempt. It will be
-    ///   verified before reuse.
+    /// Effects: fills a large block that could not be revoked, or lost part of its memory in the attempt. The block
+    ///   will be verified before reuse.
     void large_not_revoked(slice_index first) noexcept
     {
         (void)wipe(region_.address(first), canary_end(first), 0);
@@ -479,8 +483,8 @@ public:
     }
 
     /// Effects: takes over the free slices by which a large block has grown.
-    /// Returns: whether they are usable: not if the program wrote to them, which is reported when another block gets
-    ///   them.
+    /// Returns: whether the slices are usable: false if the program wrote to them. The write is reported when another
+    ///   block gets the slices.
     bool large_extended(slice_index first, std::uint32_t slices) noexcept
     {
         return !verify_free(first, slices) && find_damage(first, slices, false).is_usable;
@@ -495,7 +499,7 @@ public:
             expect_intact(first + slices, canary_end(first) - kept_bytes, false);
     }
 
-    /// Effects: resizes the block if `resize_run()` returns true: then the run has room, or has got it. Fills the part
+    /// Effects: resizes the block if `resize_run()` returns true, which means that the run now has room. Fills the part
     ///   that the block loses.
     /// Returns: whether the block was resized.
     template <class ResizeRun>
@@ -519,7 +523,7 @@ public:
         return has_room;
     }
 
-    /// Effects: sets the requested size of a new large block to `bytes`; the rest is room to grow.
+    /// Effects: sets the requested size of a new large block to `bytes`; the remaining bytes are room to grow.
     void leave_room(slice_index first, std::size_t bytes) noexcept
     {
         const block_state::change now(region_.record(first).large);
@@ -548,8 +552,8 @@ public:
     /// Returns: the end of the canary behind a large block, in bytes from the beginning of its run.
     std::size_t canary_end(slice_index first) const noexcept { return canary_end(first, bytes_of_large(first)); }
 
-    /// Effects: restores the canary before a large block, if it is damaged.
-    /// Returns: whether it was damaged.
+    /// Effects: restores the canary before a large block if the canary is damaged.
+    /// Returns: whether the canary was damaged.
     bool mend_front_of_large(slice_index first) noexcept
     {
         if (MEMORY_POOL_LIKELY(is_front_intact(first)))
@@ -596,8 +600,8 @@ public:
         return is_free_intact(record, state, block) ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
-    /// Returns: whether the program may have made pages of a block inaccessible: the block is in use, aligned, and not
-    ///   smaller than a page.
+    /// Returns: whether the program may have made pages of a block inaccessible: true if the block is in use, aligned,
+    ///   and not smaller than a page.
     bool may_be_protected(slice_index slab, std::size_t number) const noexcept
     {
         const block_state& state = region_.record(slab).blocks[number];
@@ -643,7 +647,7 @@ public:
     // Free runs.
 
     /// Effects: stops expecting fill patterns in a purged run, removes its guards, and purges the records of its inner
-    ///   slices, which take memory, too. `something_follows`: keeps a guard at the end of the run.
+    ///   slices, which also take memory. `something_follows`: keeps a guard at the end of the run.
     void run_purged(slice_index first, std::uint32_t slices, bool something_follows) noexcept
     {
         const slice_index last = first + slices - 1;
@@ -658,7 +662,7 @@ public:
             (void)os::purge_memory(reinterpret_cast<void*>(begin), end - begin);
     }
 
-    /// Effects: notes that a run was purged only in part, or not at all: some of it may be zero now.
+    /// Effects: notes that a run was purged only in part, or not at all, so some of its memory may be zero.
     void run_kept(slice_index first, std::uint32_t slices) noexcept
     {
         noted_.for_each(first, slices, [this](slice_index slice) { region_.record(slice).is_filled = false; });
@@ -682,9 +686,9 @@ private:
         return {number != no_block_there ? &slab : nullptr, number};
     }
 
-    /// In the checked build, only blocks of zero bytes have this class.
+    /// In the checked build, only blocks of 0 bytes have this class.
     static constexpr std::size_t class_of_zero_size = sizes::of(0);
-    /// Larger blocks are purged instead of filled: the program may not have touched all of their pages.
+    /// Larger blocks are purged instead of filled, because the program may not have touched all of their pages.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
     /// Returns: whether a free block is intact.
@@ -720,7 +724,8 @@ private:
                 poison_block(block, slab.block_bytes);
     }
 
-    /// Returns: whether first_damage() finds the memory of these free slices intact unless a program wrote to it.
+    /// Returns: whether first_damage() finds the memory of these free slices intact unless the program wrote to that
+    ///   memory.
     bool is_known(slice_index first, std::uint32_t slices) const noexcept
     {
         bool is_unknown = false;
@@ -735,8 +740,8 @@ private:
             region_.record(slice).is_unknown = !is_known;
     }
 
-    /// Effects: fills `bytes` bytes, or, if they are many, purges `bytes_with_rest` bytes.
-    /// Returns: false if it has purged them.
+    /// Effects: fills `bytes` bytes, or purges `bytes_with_rest` bytes if `bytes` is large.
+    /// Returns: false if the bytes were purged.
     static bool wipe(std::byte* memory, std::size_t bytes, std::size_t bytes_with_rest) noexcept
     {
         if (bytes > largest_to_fill && os::purge_memory(memory, bytes_with_rest))
@@ -747,7 +752,7 @@ private:
     }
 
     /// Effects: marks the first `bytes` bytes of a newly free run for verification before reuse.
-    /// Preconditions: first_damage() finds them intact.
+    /// Preconditions: first_damage() finds these bytes intact.
     void expect_intact(slice_index first, std::size_t bytes, bool is_filled) noexcept
     {
         if (!fills_free_memory())
@@ -761,7 +766,7 @@ private:
         }
     }
 
-    /// Returns: the first damage to the memory of a free slice; nullptr if it is intact.
+    /// Returns: the first damage to the memory of a free slice; nullptr if the memory is intact.
     const void* damage_in(slice_index slice) const noexcept
     {
         std::size_t bytes = region_.record(slice).poisoned;
@@ -772,7 +777,8 @@ private:
 
     // Large blocks.
 
-    /// Returns: the offset of a large block in its run with which it ends as close to a page boundary as possible.
+    /// Returns: the offset of a large block in its run that makes the block end as close to a page boundary as
+    ///   possible.
     static std::uint32_t front_of_large(std::size_t bytes, std::size_t alignment) noexcept
     {
         if (!wants_guards())
@@ -821,7 +827,7 @@ private:
         return found.is_there() ? region_.address(slice) + found.from() * slice_guard::page_bytes : nullptr;
     }
 
-    /// Guards a run from `wanted` to its end, and removes all other guards in it. nullptr: removes all guards.
+    /// Guards a run from `wanted` to its end, and removes all other guards in the run. nullptr: removes all guards.
     void set_guard(slice_index first, std::uint32_t slices, std::byte* wanted) noexcept
     {
         if (!remove_guards(first, first + slices, wanted) || wanted == nullptr || !wants_guards())
@@ -837,7 +843,7 @@ private:
     }
 
     /// Removes the guards of slices up to `kept`; all of them if `kept` is nullptr.
-    /// Returns: whether the system removed them; if not, they still count as guarded.
+    /// Returns: whether the system removed the guards; if not, the slices still count as guarded.
     bool remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
@@ -855,14 +861,14 @@ private:
         }
         if (!joined.remove())
             return false;
-        std::atomic_signal_fence(std::memory_order_seq_cst); // The child of a fork in between removes them again.
+        std::atomic_signal_fence(std::memory_order_seq_cst); // The child of a fork in between removes the guards again.
         for (slice_index slice = first; slice != end; ++slice)
             if (guard(slice).is_there() && end_of_removed(slice, kept) > guard_of(slice))
                 shorten_guard(slice, end_of_removed(slice, kept));
         return true;
     }
 
-    /// Returns: the end of the part of a slice that lies before `kept`, and stays unguarded.
+    /// Returns: the end of the part of a slice that lies before `kept` and stays unguarded.
     std::byte* end_of_removed(slice_index slice, const std::byte* kept) const noexcept
     {
         std::byte* const begin = region_.address(slice);
@@ -894,7 +900,7 @@ private:
         // Each slice is guarded by a single method.
         const bool extends = next.is_there() && guarded != region_.address(last);
         const auto bytes = static_cast<std::size_t>(guarded - begin);
-        // A mark is cheaper, but counts as memory. Where memory is limited, removing a mapping may fail.
+        // A mark is cheaper but counts as memory. Where memory is limited, removing a mapping may fail.
         const os::guarding cheapest =
             bytes > guard_bytes && guard_slices_ != 0 ? os::guarding::by_mapping : os::guarding::by_mark;
         const os::guarding how = os::guard_memory(begin, bytes, extends ? next.how() : cheapest, extends ? 0 : 1);
@@ -904,7 +910,7 @@ private:
             (void)os::unguard_memory(begin, bytes, how, 0);
             return last + 1;
         }
-        // The guarded memory would count as committed. Later runs place their guards there, too.
+        // The guarded memory would count as committed. Later runs also place their guards there.
         if (how == os::guarding::by_mapping && bytes > guard_bytes)
             (void)os::discard_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
@@ -918,14 +924,15 @@ private:
         return reinterpret_cast<std::uintptr_t>(address) % slice_bytes / slice_guard::page_bytes;
     }
 
-    /// Verifies fill patterns if `is_wanted`, and stops expecting them. Removes guards before `guarded`; nullptr: all.
+    /// Verifies fill patterns if `is_wanted`, and stops expecting the patterns. Removes guards before `guarded`;
+    /// nullptr: all guards.
     condition find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
                           const std::byte* guarded = nullptr) noexcept
     {
         condition found;
         noted_.take_rows(first, slices, [&](slice_index begin, slice_index end) {
             for (slice_index slice = begin; slice != end; ++slice) {
-                if (guard_of(slice) == region_.address(slice)) // Guarded as a whole: its record stays untouched.
+                if (guard_of(slice) == region_.address(slice)) // Guarded as a whole, so its record stays untouched.
                     continue;
                 if (region_.record(slice).poisoned == 0)
                     continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which deallocation functions match which allocation functions.
+/// The matching pairs of allocation and deallocation functions.
 ///
 ///     malloc, calloc, realloc               free, free_sized, realloc; free_aligned_sized (alignment up to 16)
 ///     aligned_alloc (alignment over 16)     free, free_sized, realloc; free_aligned_sized (alignment over 16)
@@ -25,7 +25,7 @@ namespace memory_pool::np {
 enum class allocated_by : std::uint8_t
 {
     malloc,
-    aligned_alloc, ///< With an alignment that not every block has.
+    aligned_alloc, ///< Called with an alignment that not every block has.
     new_object,
     new_array,
     new_aligned,

@@ -6,12 +6,12 @@
 ///     counted:   blocks that enter magazines: 31/32 of the mean        | allocations: 1/32    | sample
 ///                refill, free    free  free                            | malloc    malloc       malloc
 ///
-/// An allocation from a magazine runs no code that could count it. But each block entered its magazine before, from a
+/// An allocation from a magazine runs no code that could count it. But each block entered its magazine earlier, from a
 /// slab or by a free, and both paths are slow. So the first part of the distance, up to the near point, is counted in
-/// blocks that enter magazines. The last part is counted in allocations, which then take the slow path. So the
-/// probability that a block is a guarded sample depends on its size alone, whatever the pattern of the program.
+/// blocks that enter magazines. The last part is counted in allocations, which then take the slow path. The probability
+/// that a block is a guarded sample therefore depends only on its size, whatever the program's allocation pattern.
 ///
-/// Thread safety: none; each thread has its own.
+/// Thread safety: none; each thread has its own object.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -66,7 +66,7 @@ public:
             sampler_.pass(std::size_t{0} - bytes);
     }
 
-    /// Returns: whether an allocation of `bytes` is certainly no guarded sample. Then the caller calls pass() for it.
+    /// Returns: whether an allocation of `bytes` is certainly no guarded sample. If so, the caller must call pass().
     bool may_pass(std::size_t bytes) const noexcept
     {
         return !is_near_ || bytes_to_skip_ >= bytes || (bytes_to_skip_ == 0 && sampler_.may_pass(bytes, near_mean()));
@@ -76,14 +76,14 @@ public:
     void pass(std::size_t bytes) noexcept
     {
         if (is_near_)
-            sampler_.pass(handed_out(bytes));
+            sampler_.pass(count_past_near_point(bytes));
     }
 
     /// Effects: counts an allocation of `bytes`.
-    /// Returns: whether it is a guarded sample.
+    /// Returns: whether the allocation is a guarded sample.
     bool is_due(std::size_t bytes) noexcept
     {
-        if (!is_near_ || !sampler_.is_due(handed_out(bytes), near_mean()))
+        if (!is_near_ || !sampler_.is_due(count_past_near_point(bytes), near_mean()))
             return false;
         is_near_ = far_mean() == 0;
         draw();
@@ -103,8 +103,9 @@ private:
     /// Begins a new distance.
     void draw() noexcept { (void)sampler_.is_due_slowly(0, is_near_ ? near_mean() : far_mean()); }
 
-    /// Returns: the bytes of an allocation that are behind the near point. A refill has counted those before it.
-    std::size_t handed_out(std::size_t bytes) noexcept
+    /// Returns: the bytes of an allocation that are behind the near point. A refill has already counted the bytes
+    ///   before it.
+    std::size_t count_past_near_point(std::size_t bytes) noexcept
     {
         const std::size_t skipped = std::min(bytes, bytes_to_skip_);
         bytes_to_skip_ -= skipped;
@@ -125,7 +126,7 @@ private:
     }
 
     std::size_t mean_ = 0;
-    std::size_t bytes_ahead_ = 0;   ///< Counted beyond the near point, and not allocated yet.
+    std::size_t bytes_ahead_ = 0;   ///< Counted beyond the near point but not allocated yet.
     std::size_t bytes_to_skip_ = 0; ///< Still to be allocated before the near point.
     bool is_near_ = false;
     core::byte_sampler sampler_;

@@ -5,7 +5,7 @@
 ///
 ///     samples:   xxxxx|..  xx   |xxxxx.|      five in each tenth of a second; dots are skipped
 ///
-/// Thread safety: any thread. Concurrent threads may exceed the limit by a few.
+/// Thread safety: any thread. Concurrent threads may exceed the limit by a few samples.
 #pragma once
 
 #include "../support/internals.hpp"
@@ -19,8 +19,9 @@ namespace memory_pool::np {
 class guarded_sample_rate
 {
 public:
-    /// Effects: counts the guarded sample as skipped if it exceeds the limit. `max_a_second`: 0 means no limit.
-    /// Returns: whether the sample may be taken at `now`, in milliseconds.
+    /// Effects: if the guarded sample exceeds the limit, counts the sample as skipped. `max_a_second`: 0 means no
+    ///   limit.
+    /// Returns: whether the sample may be taken. `now` is in milliseconds.
     bool admit(std::uint64_t now, std::size_t max_a_second) noexcept
     {
         constexpr std::uint64_t window_ms = 100;

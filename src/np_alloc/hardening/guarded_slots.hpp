@@ -8,14 +8,14 @@
 ///
 /// Only the pages of blocks in use are accessible. Most blocks end where their slot ends, so that the first byte behind
 /// the block is inaccessible; some begin where their slot begins. The remaining bytes of a block's pages are canary.
-/// Slots are reused first in, first out. Metadata about the current or last block of a slot is kept elsewhere, with the
-/// call stacks of its allocation and deallocation.
+/// Slots are reused first in, first out. The metadata of a slot's current or last block, including the call stacks of
+/// its allocation and deallocation, is kept elsewhere.
 ///
-/// The memory of a block on a single page stays with the free slot, filled with zeros, so the block costs only two
-/// system calls.
+/// The memory of a single-page block stays with the free slot, filled with zeros, so the block costs only two system
+/// calls.
 ///
-/// Thread safety: none; the page heap has a lock. Exceptions: `contain`; and `nearest`, which runs when the program is
-///   about to end, and may read metadata that other threads are changing.
+/// Thread safety: none; the page heap has a lock. Exceptions: `contain` and `nearest`. `nearest` runs when the program
+///   is about to end, and may read metadata that other threads are changing.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -46,11 +46,11 @@ struct guarded_block
 {
     std::byte* begin = nullptr; ///< nullptr if the slot was never used.
     std::size_t bytes = 0;
-    std::byte* pages = nullptr; ///< Its accessible pages.
+    std::byte* pages = nullptr; ///< The block's accessible pages.
     std::size_t page_bytes = 0;
     bool is_in_use = false;
     allocated_by function = allocated_by::malloc; ///< Only in the checked build.
-    std::uint32_t next_free = 0;                  ///< The next free slot, if this one is free.
+    std::uint32_t next_free = 0;                  ///< The next free slot, if this slot is free.
     os::call_stack allocated_at;
     os::call_stack freed_at;
 
@@ -80,7 +80,7 @@ class guarded_slots : base::immovable<guarded_slots>
 {
 public:
     static constexpr std::uint32_t count = 256;
-    /// Large enough for the largest block of a slab, and for the largest page of common systems.
+    /// Large enough for the largest block of a slab and for the largest page size of common systems.
     static constexpr std::size_t slot_bytes = std::size_t{64} * 1024;
     static_assert(slot_bytes >= largest_in_slab, "a guarded sample may be as large as any block of a slab");
 
@@ -99,7 +99,7 @@ public:
 
     /// Returns: a block filled with zeros; nullptr if no slot is free, or the system has no memory.
     /// Preconditions: `bytes` is at most slot_bytes, and a multiple of 8 and of the alignment of the block.
-    /// Complexity: some system calls.
+    /// Complexity: a few system calls.
     std::byte* take(std::size_t bytes, const os::call_stack& by) noexcept
     {
         if ((reserved_ == nullptr && !start()) || first_free_ == no_slot)
@@ -121,7 +121,7 @@ public:
         return begin;
     }
 
-    /// Effects: restores the canary around a block if it is damaged.
+    /// Effects: restores the canary around a block if the canary is damaged.
     /// Returns: the kind of damage; nothing if the canary was intact.
     /// Preconditions: the block is in use.
     std::optional<error_kind> mend_canary(const void* block) noexcept
@@ -136,7 +136,7 @@ public:
 
     /// Effects: frees a block.
     /// Preconditions: the block is in use.
-    /// Complexity: some system calls.
+    /// Complexity: a few system calls.
     void give(const void* block, const os::call_stack& by) noexcept
     {
         const std::uint32_t slot = slot_of(block);
@@ -151,8 +151,8 @@ public:
         append(slot);
     }
 
-    /// Effects: shortens a block that the program does not have yet. A block at the end of its slot then begins later:
-    ///   it still ends at the end of the slot, or as close to it as its alignment allows.
+    /// Effects: shortens a block that the program does not have yet. A block at the end of its slot then begins later,
+    ///   so that it still ends at the end of the slot, or as close to that end as its alignment allows.
     /// Returns: the block.
     /// Preconditions: the block is in use, and has room for `bytes`, at least one, aligned to `alignment`.
     std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -185,7 +185,7 @@ public:
     {
         const auto* const wanted = static_cast<const std::byte*>(address);
         const std::size_t half = static_cast<std::size_t>(wanted - first_.load(std::memory_order_relaxed)) / slot_bytes;
-        const std::size_t behind = half / 2; // The slot of the address, or the one after its guard.
+        const std::size_t behind = half / 2; // The slot of the address, or the slot after its guard.
         const guarded_block* const next =
             behind < count && blocks_[behind].begin != nullptr ? &blocks_[behind] : nullptr;
         if (half % 2 != 0 || behind == 0 || blocks_[behind - 1].begin == nullptr)
@@ -209,7 +209,7 @@ public:
     /// Returns: accessible bytes outside of blocks.
     std::size_t bytes_around_blocks() const noexcept { return bytes_around_blocks_; }
 
-    /// Returns: the number of blocks in use, and whether it and the number of free slots add up to `count`.
+    /// Returns: the number of blocks in use, and whether that number and the number of free slots add up to `count`.
     std::pair<std::size_t, bool> in_use() const noexcept
     {
         if (reserved_ == nullptr)
@@ -291,7 +291,7 @@ private:
 
     void* reserved_ = nullptr;
     std::atomic<std::byte*> first_{nullptr}; ///< The first guard.
-    guarded_block* blocks_ = nullptr;        ///< By slot.
+    guarded_block* blocks_ = nullptr;        ///< Indexed by slot.
     std::uint32_t first_free_ = no_slot;
     std::uint32_t last_free_ = no_slot;
     std::size_t bytes_around_blocks_ = 0;

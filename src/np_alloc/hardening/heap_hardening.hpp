@@ -25,7 +25,7 @@ class random_numbers
 {
 public:
     /// Returns: the next number, below `limit`.
-    /// Preconditions: `limit` is at least 1, and at most 64: 2^8 numbers are mapped to it.
+    /// Preconditions: `limit` is between 1 and 64, because 2^8 numbers are mapped to it.
     std::size_t below(std::size_t limit) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(left_ == 0)) {
@@ -37,7 +37,8 @@ public:
         return number * limit >> 8U;
     }
 
-    /// Effects: discards the numbers drawn so far, as the child of a fork must: its parent uses them, too.
+    /// Effects: discards the numbers drawn so far. The child of a fork must do this, because its parent uses the same
+    ///   numbers.
     void discard() noexcept { left_ = 0; }
 
 private:

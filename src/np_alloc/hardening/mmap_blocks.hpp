@@ -5,8 +5,8 @@
 ///
 ///     hash_table:   address of a block -> its size, and the addresses reserved for it
 ///
-/// There are two kinds. If a limit on addresses keeps the region small, blocks that do not fit into it are mapped one
-/// by one. Guarded samples are in guarded slots. Both kinds are slow, and take whole pages.
+/// There are two kinds of blocks. If a limit on addresses keeps the region small, blocks that do not fit into the
+/// region are mapped one by one. Guarded samples are in guarded slots. Both kinds are slow, and take whole pages.
 ///
 /// Thread safety: none; the page heap has a lock.
 #pragma once
@@ -27,7 +27,7 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// The error in freeing a wrong address. `block_bytes` is the size of the block concerned; 0 if there is none.
+/// The error in freeing a wrong address. `block_bytes`: size of the block concerned; 0 if there is none.
 struct wrong_address
 {
     error_kind kind;

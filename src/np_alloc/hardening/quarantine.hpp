@@ -6,8 +6,9 @@
 ///     up to 4 KiB:    freed ->  | youngest | ... | oldest |  -> magazine        one queue, limited in bytes
 ///     larger:         freed ->  | 16 blocks of that class |  -> magazine        a ring for each class
 ///
-/// The delay makes writes through dangling pointers harmless for a while, and they are found when the block is
-/// allocated again. In a single queue, a few large blocks would displace all other blocks.
+/// The delay makes writes through dangling pointers harmless for a while; the library detects such writes when the
+/// block is allocated again. Large blocks have separate rings, because a few of them would displace all other blocks in
+/// a single queue.
 ///
 /// Thread safety: none, except for functions whose comments say otherwise.
 #pragma once
@@ -22,7 +23,7 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Free blocks of a thread. Zeroed, it is empty.
+/// Free blocks of a thread. A zeroed quarantine is empty.
 class quarantine
 {
 public:
@@ -97,7 +98,7 @@ public:
         bytes_in_rings_ = 0;
     }
 
-    /// Effects: calls `visit(size_class, block)` for each block, until it returns false.
+    /// Effects: calls `visit(size_class, block)` for each block, until `visit` returns false.
     /// Returns: whether `visit` never returned false.
     template <class Visit>
     bool for_each(Visit&& visit) const
@@ -114,7 +115,7 @@ public:
         return true;
     }
 
-    /// Effects: calls `visit(const void* block)` for each block of a snapshot. Only compare the addresses.
+    /// Effects: calls `visit(const void* block)` for each block of a snapshot. `visit` may only compare the addresses.
     /// Thread safety: any thread.
     template <class Visit>
     void for_each_from_outside(Visit&& visit) const
@@ -146,7 +147,7 @@ private:
     template <class Visit>
     void for_each_place_from_outside(Visit&& visit) const
     {
-        // Read once: the count may shrink past `i` meanwhile.
+        // Read once, because the count may shrink past `i` during the loop.
         const std::size_t first = read_from_outside(first_);
         const std::size_t count = read_from_outside(count_);
         for (std::size_t i = 0; i != count; ++i)

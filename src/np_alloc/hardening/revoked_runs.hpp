@@ -8,13 +8,13 @@
 ///        back, when they are reused  | v  when the block is freed
 ///     backing copies:       | its memory |
 ///
-/// The memory of a revoked run is not returned to the system, because other memory would cost a fault for each page.
-/// The memory of a very large block moves to a backing copy elsewhere, a page table at a time; the memory of smaller
-/// blocks stays in place. Both cost less than verifying a fill pattern later, and both detect reads, too.
+/// The memory of a revoked run is not returned to the system, because new memory would cost a fault for each page. The
+/// memory of a very large block moves to a backing copy elsewhere, a page table at a time; the memory of a smaller
+/// block stays in place. Both methods cost less than verifying a fill pattern later, and both also detect reads.
 ///
 /// Each revoked run uses up some of the mappings that the system allows a process, so the number of runs is limited.
 ///
-/// Thread safety: none; the page heap has a lock. Exception: `find`, which runs when the program is about to end, and
+/// Thread safety: none; the page heap has a lock. Exception: `find`, which runs when the program is about to end and
 ///   may read entries that other threads are changing.
 #pragma once
 
@@ -33,7 +33,7 @@ namespace memory_pool::np {
 /// Where the memory of a revoked run is.
 enum class kept_memory
 {
-    nowhere, ///< It has no memory.
+    nowhere, ///< The run has no memory.
     in_place,
     in_backing_copy,
 };
@@ -47,8 +47,8 @@ public:
     /// Returns: whether to revoke a block of `bytes`; filling and verifying a smaller block costs less.
     static constexpr bool are_for(std::size_t bytes) noexcept { return bytes > std::size_t{2} << 20; }
 
-    /// Returns: where to keep the memory of a block of `bytes`: in a backing copy for a block large enough that
-    ///   the system moves whole page tables instead of visiting each page; otherwise in place.
+    /// Returns: where to keep the memory of a block of `bytes`: in a backing copy if the block is large enough for the
+    ///   system to move whole page tables instead of visiting each page; otherwise in place.
     static constexpr kept_memory keep(std::size_t bytes, bool has_memory) noexcept
     {
         constexpr std::size_t min_bytes_to_move = std::size_t{8} << 20;
@@ -59,14 +59,14 @@ public:
 
     /// Effects: revokes the addresses of a freed block, from `begin` on.
     /// Returns: false, with no effect, if there are too many revoked runs, or the system refuses.
-    /// Complexity: some system calls.
+    /// Complexity: a few system calls.
     bool put(std::byte* begin, std::size_t bytes, kept_memory where, const guarded_block& freed) noexcept
     {
         revoked_run* const unused = find_unused();
         revoked_run made{begin, begin + bytes, nullptr, freed};
         if (unused == nullptr || (where == kept_memory::in_backing_copy && !made.move_to_backing_copy()))
             return false;
-        // If this fails where no memory is left, accesses read zeros, and writes are lost.
+        // If this fails where no memory is left, reads return zeros and writes are lost.
         if (!os::decommit_memory(begin, bytes) && where == kept_memory::in_place)
             return false;
         *unused = made;
@@ -76,7 +76,7 @@ public:
 
     /// Effects: makes the addresses accessible again, with their former content or zeros.
     /// Returns: the result. `refused`: the caller can try again. `lost`: the addresses must not be touched.
-    /// Complexity: linear in revoked runs, and some system calls for each that overlaps.
+    /// Complexity: linear in revoked runs, and a few system calls for each overlapping run.
     os::moving take(const std::byte* begin, const std::byte* end) noexcept
     {
         for (std::size_t i = 0; count_ != 0 && i != max_count; ++i)
@@ -142,7 +142,7 @@ private:
         bool overlaps(const std::byte* from, const std::byte* to) const noexcept { return begin < to && from < end; }
 
         /// Moves the memory to other addresses, at the same offset in a page table.
-        /// Returns: whether it did.
+        /// Returns: whether the memory was moved.
         bool move_to_backing_copy() noexcept
         {
             auto* const reserved = static_cast<std::byte*>(os::reserve_addresses(bytes() + table_bytes));
@@ -195,7 +195,7 @@ private:
         return found != revoked_.end() ? found : nullptr;
     }
 
-    /// As take(). If no entry is left for the addresses behind `end`, takes these, too.
+    /// As take(). If no entry is left for the addresses behind `end`, also takes these addresses.
     os::moving take_from(revoked_run& entry, const std::byte* begin, const std::byte* end) noexcept
     {
         const bool begins_before = entry.begin < begin;

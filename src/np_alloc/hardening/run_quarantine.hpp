@@ -25,7 +25,7 @@ struct waiting_run
     std::uint64_t freed_at; ///< By the clock of the free runs.
 };
 
-/// A queue of runs. Zeroed, it is empty.
+/// A queue of runs. A zeroed queue is empty.
 class run_quarantine
 {
 public:
@@ -41,7 +41,7 @@ public:
     }
 
     /// Effects: removes the oldest run.
-    /// Returns: that run.
+    /// Returns: the removed run.
     /// Preconditions: the queue is not empty.
     waiting_run pop() noexcept
     {

@@ -5,9 +5,9 @@
 ///
 ///     slices:   | block ........ |.....GGGG|GGGGGGGGG|GGGGGGGGG|   G: a guard of three slices, in one byte each
 ///
-/// The bytes are in the small records of parts. So the large records of slices that are only guard stay untouched.
+/// The bytes are in the small records of parts, so the large records of slices that are only guard stay untouched.
 ///
-/// Thread safety: any thread, for slices that it owns.
+/// Thread safety: any thread, for slices that the thread owns.
 #pragma once
 
 #include <memory_pool/os/address_space.hpp>
@@ -23,7 +23,7 @@ namespace memory_pool::np {
 class slice_guard
 {
 public:
-    static constexpr std::size_t page_bytes = 4096; ///< If the system has another page size, there are no guards.
+    static constexpr std::size_t page_bytes = 4096; ///< On systems with another page size, there are no guards.
 
     slice_guard() = default;
     /// `from`: the first guarded page. `begins`: the guard does not continue from the preceding slice.

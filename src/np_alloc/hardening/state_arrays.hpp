@@ -6,8 +6,9 @@
 ///     chunk:   | head | array | array | free | ... | guard |      a slice of the region, with arrays of one size
 ///     array:   | its chunk, next free one | state | state | ... |
 ///
-/// The states are not in the records of slices: each record would need room for a slab of the smallest blocks, but few
-/// slices begin such a slab. An empty chunk becomes a free slice, so states and slabs share the memory of the region.
+/// The states are not in the records of slices, because each record would need room for the states of a slab of the
+/// smallest blocks, and few slices begin such a slab. An empty chunk becomes a free slice, so states and slabs share
+/// the memory of the region.
 ///
 /// Thread safety: none; the page heap has a lock.
 #pragma once
@@ -35,7 +36,8 @@ public:
     /// Size of a chunk.
     static constexpr std::size_t chunk_bytes = slice_bytes - guard_bytes;
 
-    /// Effects: if all chunks are full, calls `take_chunk()` for another, which returns nullptr if there is no memory.
+    /// Effects: if all chunks are full, calls `take_chunk()`, which returns another chunk, or nullptr if there is no
+    ///   memory.
     /// Returns: an array of `count` uninitialized states; nullptr if there is no memory.
     /// Complexity: O(1).
     template <class TakeChunk>
@@ -57,7 +59,7 @@ public:
         return reinterpret_cast<block_state*>(taken + 1);
     }
 
-    /// Effects: frees an array. Calls `give_chunk(void*)` for its chunk if it becomes empty.
+    /// Effects: frees an array. Calls `give_chunk(void*)` for the array's chunk if the chunk becomes empty.
     template <class GiveChunk>
     void give(block_state* states, std::size_t count, GiveChunk&& give_chunk) noexcept
     {
@@ -65,7 +67,7 @@ public:
         array_head* const given = reinterpret_cast<array_head*>(states) - 1;
         chunk* const home = given->home;
         given->next_free = std::exchange(home->free, given);
-        chunks.add_first(home); // No-op if it is listed.
+        chunks.add_first(home); // No-op if `home` is listed.
         if (--home->used != 0)
             return;
         chunks.remove(home);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Marks the parts of the region whose slice records describe free memory: a guarded page, or poisoned bytes. Other
-/// records need not be read: an untouched run of 64 GiB has a million of them, each on its own pages.
+/// Marks the parts of the region whose slice records may show a guard page or poisoned bytes in free memory. The
+/// records of other parts need not be read. An untouched run of 64 GiB has a million records, each on its own pages.
 ///
 ///     parts of 32 slices:   |  0  |  1  |  0  |  0  | ...     one bit each: 64 KiB for 1 TiB
 ///
-/// Thread safety: any thread, for slices that it owns.
+/// Thread safety: any thread, for slices that the thread owns.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -45,8 +45,8 @@ public:
         words_ = nullptr;
     }
 
-    /// Effects: notes the part that contains `slice`. Call it before writing to the slice's record, so that the child
-    ///   of a fork sees it.
+    /// Effects: notes the part that contains `slice`. Call this before writing to the slice's record, so that the child
+    ///   of a fork sees the note.
     void note(slice_index slice) noexcept
     {
         word& bits = words_[position(slice) / slices_of_word];
@@ -54,7 +54,7 @@ public:
             bits.fetch_or(bit_of(slice), std::memory_order_relaxed);
     }
 
-    /// Effects: calls `visit(slice_index)` for each of the `count` slices from `first` on that lies in a noted part.
+    /// Effects: calls `visit(slice_index)` for each of the `count` slices from `first` on that lie in noted parts.
     /// Complexity: linear in the slices visited, and in the words that hold the bits.
     template <class Visit>
     void for_each(slice_index first, std::uint32_t count, Visit&& visit) const noexcept
@@ -65,8 +65,8 @@ public:
         });
     }
 
-    /// Effects: calls `visit(slice_index begin, slice_index end)` for each noted part, with its slices in the range;
-    ///   clears the bits of parts that are wholly inside the range.
+    /// Effects: calls `visit(slice_index begin, slice_index end)` for each noted part, with its slices in the range.
+    ///   Clears the bits of parts that lie entirely in the range.
     /// Complexity: as for_each.
     template <class Visit>
     void take_rows(slice_index first, std::uint32_t count, Visit&& visit) noexcept

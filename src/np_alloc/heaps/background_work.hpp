@@ -27,7 +27,7 @@ MEMORY_POOL_HIDDEN inline __thread bool this_thread_is_away = false;
 class background_work : base::immovable<background_work>
 {
 public:
-    /// Effects: starts a thread that calls a function again and again, unless the thread is running already.
+    /// Effects: starts a thread that calls a function repeatedly, unless the thread is already running.
     /// Returns: whether the thread is running.
     bool start(os::background_thread::work what) noexcept
     {
@@ -49,16 +49,16 @@ public:
         return thread_.is_running();
     }
 
-    /// Effects: makes the thread work soon, if it is running.
+    /// Effects: if the thread is running, makes it work soon.
     void wake() noexcept
     {
         const counted_lock counted;
         thread_.wake();
     }
 
-    /// A period in which the thread may work. It is short, because other threads may wait for its end. During a turn,
-    /// the thread never waits for a lock: another thread may hold that lock while it ends the process and waits for
-    /// this thread.
+    /// A period in which the thread may work. A turn is short, because other threads may wait for its end. During a
+    /// turn, the thread never waits for a lock, because another thread may hold the lock while it ends the process and
+    /// waits for this thread.
     class turn : base::immovable<turn>
     {
     public:
@@ -74,7 +74,7 @@ public:
                 of_.turn_.unlock();
         }
 
-        /// Returns: whether the thread may work: not during a rest, or when it must end.
+        /// Returns: whether the thread may work: false during a rest, and when the thread must end.
         bool is_on() const noexcept { return is_on_; }
 
     private:
@@ -95,7 +95,7 @@ public:
                 end();
         }
 
-        /// Returns: whether the thread may call that code.
+        /// Returns: whether the thread may call code outside of np_alloc.
         bool is_on() const noexcept { return is_on_; }
 
     private:
@@ -126,9 +126,9 @@ public:
         explicit rest(background_work& of) noexcept : of_(of), is_needed_(of.is_running()) { (void)add(1); }
         ~rest() { (void)add(-1); }
 
-        /// Effects: calls a function of the program, and lets the thread work meanwhile, because the function may never
-        ///   return: it may throw or call longjmp.
-        /// Returns: whether the thread has worked meanwhile.
+        /// Effects: calls a function of the program, and lets the thread work during the call, because the function may
+        ///   never return: it may throw or call longjmp.
+        /// Returns: whether the thread worked during the call.
         template <class Function>
         bool interrupted_by(Function&& function) const
         {
@@ -165,7 +165,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(turn_) { turn_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(turn_) { turn_.unlock_after_fork(); }
 
-    /// Effects: forgets the thread, and all rests.
+    /// Effects: forgets the thread and all rests.
     /// Preconditions: this is the child of a fork, which has one thread.
     void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(turn_)
     {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A shared heap whose blocks have call sites. There are a few such heaps, assigned to threads in turn, so that threads
-/// seldom wait for one another.
+/// seldom wait for each other.
 ///
 ///     slabs and large blocks of a shared heap        call sites: block -> file, line, ...
 ///

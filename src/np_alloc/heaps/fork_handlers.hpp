@@ -3,10 +3,10 @@
 /// \file
 /// Keeps the heaps usable when the process forks.
 ///
-/// The thread that forks holds all locks, so runs and lists are consistent in the child. The heaps of the other
-/// threads, which do not exist in the child, may be inconsistent: those threads may have been in the middle of a call.
-/// These heaps stay as they are, and are not adopted. Their blocks may be used and freed, but their free memory is lost
-/// to the child. The child does not drain remote frees that were sent during the fork.
+/// The thread that forks holds all locks, so runs and lists are consistent in the child. The other threads do not exist
+/// in the child. Their heaps may be inconsistent, because these threads may have been in the middle of a call, so these
+/// heaps stay as they are and are not adopted. Their blocks may be used and freed, but their free memory is lost to the
+/// child. The child does not drain remote frees that were sent during the fork.
 ///
 /// Thread safety: the thread that forks.
 #pragma once
@@ -28,7 +28,7 @@
 #include "thread_heap.hpp"
 
 namespace memory_pool::np {
-/// Returns: the heap of this thread; nullptr if it has none.
+/// Returns: the heap of this thread; nullptr if the thread has none.
 thread_heap* heap_of_this_thread() noexcept;
 
 /// Locks around a fork, and the state that the child discards.
@@ -40,13 +40,13 @@ public:
     {
     }
 
-    /// Returns: whether this is the child of a fork. Then blocks in transit may have been lost.
+    /// Returns: whether this is the child of a fork, which may have lost blocks in transit.
     bool is_forked() const noexcept { return is_forked_; }
 
     /// Returns: whether this is the child of a process that may have had other threads in the middle of a call.
     bool may_have_lost_threads() const noexcept { return may_have_lost_threads_; }
 
-    /// A signal handler may fork while its thread is in fork(): only the outermost fork takes the locks.
+    /// A signal handler may fork while its thread is in fork(). Only the outermost fork takes the locks.
     void before_fork() noexcept
     {
         if (this_thread_forks) {
@@ -57,7 +57,7 @@ public:
         drain_before_fork();
         // A signal handler that forks between these calls would make its child release a lock that it does not hold.
         const os::blocked_signals blocked;
-        os::lock_stdio_list(); // First: fork() takes it, and a thread that holds it may wait for one of our locks.
+        os::lock_stdio_list(); // First, because of the lock order: see stdio_lock.hpp.
         lock_for_fork();
     }
 
@@ -73,7 +73,7 @@ public:
         the_profile.gate().open();
     }
 
-    /// The child of a nested fork is still inside the outer forks, and holds their locks.
+    /// The child of a nested fork is still inside the outer forks and holds their locks.
     // Not analyzed: lock_for_fork() acquired the locks before the fork.
     void after_fork_in_child() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -93,7 +93,7 @@ public:
         } else {
             unlock_after_fork();
         }
-        os::forget_thread_number(); // Last, as this thread has taken the locks under its old number.
+        os::forget_thread_number(); // Last, because this thread took the locks under its old number.
     }
 
 private:
@@ -107,7 +107,7 @@ private:
     }
 
     /// Effects: drains remote frees that the child would otherwise lose. Call this before the fork takes the locks:
-    ///   this reports errors, and an error handler may wait for a thread that needs one of the locks.
+    ///   draining reports errors, and an error handler may wait for a thread that needs one of the locks.
     void drain_before_fork() noexcept
     {
         misuse_list found;
@@ -119,8 +119,7 @@ private:
         });
     }
 
-    // Not analyzed, like unlock_after_fork(): this function acquires all locks, and that one releases them after the
-    // fork.
+    // Not analyzed, like unlock_after_fork(): this function acquires all locks, and unlock_after_fork() releases them.
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         count_lock();

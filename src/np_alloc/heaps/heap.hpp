@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heap of a thread: its slabs, and the remote frees it sends and receives.
+/// The heap of a thread: its slabs, and the remote frees that it sends and receives.
 ///
 ///     heap  =  slabs (heap_slabs.hpp)  +  outbox and inbox (remote_frees.hpp)
 ///
 /// Thread safety: any thread may call `send_one` and read the statistics. The outbox is for its owner, or the user of a
-///   parked heap. Everything else needs the heap lock, or exclusive use of the heap.
+///   parked heap. All other members need the heap lock, or exclusive use of the heap.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -68,13 +68,14 @@ public:
 
     // Remote frees.
 
-    /// Returns: whether the outbox has a batch for that heap, so that adding a block takes no new batch and no lock.
+    /// Returns: whether the outbox has a batch for that heap, so that adding a block needs neither a new batch nor a
+    ///   lock.
     bool has_batch_for(slice_tag tag) const noexcept { return outbox_.place_for(tag & ~class_bits).owner == &of(tag); }
 
-    /// Effects: adds blocks of another heap, whose slices have that tag, to the outbox. Sends a batch when it is full
-    ///   or holds many bytes, or when another heap needs its place.
+    /// Effects: adds blocks of another heap, whose slices have that tag, to the outbox. Sends a batch when the batch is
+    ///   full or holds many bytes, or when another heap needs its place.
     /// Preconditions: the tag belongs to a slab.
-    // Not analyzed: the lock is needed only without a batch, see has_batch_for().
+    // Not analyzed: the lock is needed only without a batch; see has_batch_for().
     MEMORY_POOL_NOINLINE void add_remote_frees(slice_tag tag, void* const* blocks,
                                                std::size_t count) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -100,8 +101,8 @@ public:
             send(place);
     }
 
-    /// Effects: sends one block to this heap, which owns it, as a batch of its own: one compare-and-exchange. The
-    ///   caller counts it as sent.
+    /// Effects: sends one block to this heap, its owner, as a separate batch, by one compare-and-exchange. The caller
+    ///   counts the block as sent.
     /// Thread safety: any thread.
     void send_one(void* block) noexcept
     {
@@ -114,7 +115,7 @@ public:
     bool has_incoming() const noexcept { return inbox_.has_batches(); }
 
     /// Effects: returns the blocks in the inbox to their slabs. A no-op while this thread forks: see inbox::forget.
-    /// Returns: whether there were any.
+    /// Returns: whether the inbox had blocks.
     bool drain() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_LIKELY(!has_incoming()) || this_thread_forks)
@@ -137,8 +138,9 @@ public:
     /// As inbox::forget.
     void forget_incoming() noexcept { inbox_.forget(); }
 
-    /// Effects: calls `visit(const void* block)` for each block in transit until it returns false: the batches in the
-    ///   outbox, the unread batches in the inbox, and the blocks in both. Each batch comes before its blocks.
+    /// Effects: calls `visit(const void* block)` for each block in transit until `visit` returns false: the batches in
+    ///   the outbox, the unread batches in the inbox, and the blocks in these batches. Each batch comes before its
+    ///   blocks.
     /// Returns: whether no call returned false.
     template <class Visit>
     bool for_each_in_transit(Visit&& visit) const
@@ -165,7 +167,7 @@ private:
     }
 
     /// Adds blocks, whose slices have that tag, to the outbox. If their slab is gone, reports a double free, because
-    /// the slab existed when they were freed.
+    /// the slab existed when the blocks were freed.
     void put_of_others(slice_tag tag, std::size_t size_class, void* const* blocks, std::size_t count) noexcept
     {
         if (is_of_thread(tag, size_class)) {
@@ -176,7 +178,7 @@ private:
             report(error_kind::double_free, size_class, *blocks);
     }
 
-    /// Prepares a place for blocks of that heap: reuses a batch with few blocks, or allocates a new one.
+    /// Prepares a place for blocks of that heap: reuses a batch with few blocks, or allocates a new batch.
     /// Returns: false if there is no memory.
     bool address(outbox::place& place, heap& to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -191,7 +193,7 @@ private:
         return true;
     }
 
-    /// Sends a block of a batch separately. It is already counted as sent.
+    /// Sends a block of a batch separately. The block is already counted as sent.
     /// Returns: false, after a report, if no block can be at that address.
     bool send_from(const outbox::place& place, void* block) noexcept
     {
@@ -207,7 +209,7 @@ private:
         return true;
     }
 
-    /// Reports a block whose slab was returned after the block was freed; the slab may belong to another heap now.
+    /// Reports a block whose slab was returned after the block was freed. The slab may now belong to another heap.
     MEMORY_POOL_SLOW_PATH void report_gone(slice_tag tag, const void* block) noexcept
     {
         report(error_kind::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
@@ -236,8 +238,8 @@ private:
 
     // A program that writes to a freed block may have overwritten a batch.
 
-    /// Drains `count` blocks of a batch. Returns false if the batch is too small for them, or at the first pointer to
-    /// anything but a block in transit.
+    /// Drains `count` blocks of a batch. Returns false if the batch is too small for `count` blocks, or at the first
+    /// pointer to anything but a block in transit.
     bool drain_blocks(const free_batch& read, std::uint64_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(count > free_batch::capacity ||
@@ -285,8 +287,8 @@ private:
         return result;
     }
 
-    /// Returns a drained batch to its slab, or, if another heap owns it, sends it to that heap by itself: a batch that
-    /// carried it would have to return, too.
+    /// Returns a drained batch to its slab. If another heap owns the batch, sends the batch to that heap separately,
+    /// because a batch that carried it would have to return, too.
     /// Returns: whether the batch was outstanding.
     bool drain_batch(free_batch* read) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heaps of threads: which thread has which heap, which heaps are parked, and their maintenance.
+/// The heaps of threads: their assignment to threads, parked heaps, and maintenance.
 ///
 ///     all:      A (thread 1)  ->  B (thread 2)  ->  C (parked)  ->  D (parked)
 ///     parked:   C  ->  D
@@ -45,13 +45,13 @@ class heap_list : base::immovable<heap_list>
 public:
     constexpr explicit heap_list(page_heap& memory) noexcept : memory_(memory) {}
 
-    /// Returns: zeroed memory for a thread_heap; nullptr if there is none.
+    /// Returns: zeroed memory for a thread_heap; nullptr if there is no memory.
     void* take_pages() noexcept { return pages_.take(); }
 
     /// Returns: bytes of memory for future heaps.
     std::size_t bytes_left() const noexcept { return pages_.bytes_left(); }
 
-    /// Effects: adds a new heap to the list, and gives it to a thread.
+    /// Effects: adds a new heap to the list and gives the heap to a thread.
     void add(thread_heap& made, thread_cache& user) noexcept
     {
         made.next = first_;
@@ -61,7 +61,7 @@ public:
     }
 
     /// Effects: gives a parked heap to a thread.
-    /// Returns: whether there was one.
+    /// Returns: whether there was a parked heap.
     bool adopt(thread_cache& user) noexcept
     {
         thread_heap* const adopted = parked_;
@@ -75,7 +75,7 @@ public:
         return true;
     }
 
-    /// Effects: parks the heap of a thread with all its free memory, if there is room in the reserve.
+    /// Effects: if there is room in the reserve, parks the heap of a thread with all its free memory.
     /// Returns: whether there was room. If not, call leave_empty() and park().
     bool park_whole(thread_cache& user) noexcept
     {
@@ -93,7 +93,7 @@ public:
     }
 
     /// Effects: parks an emptied heap, behind the heaps in the reserve.
-    /// Preconditions: its thread has left it.
+    /// Preconditions: the heap's thread has left the heap.
     void park(thread_heap& emptied) noexcept
     {
         thread_heap** place = &parked_;
@@ -102,8 +102,8 @@ public:
         park(emptied, *place);
     }
 
-    /// Effects: detaches a thread that ends from its heap, and returns free memory: cached blocks to their slabs, empty
-    ///   slabs to the runs, and, if most memory is free, the memory of free runs to the system.
+    /// Effects: detaches a thread that ends from its heap. Returns cached blocks to their slabs, empty slabs to the
+    ///   runs, and, if most memory is free, the memory of free runs to the system.
     /// Thread safety: call without the lock, for the calling thread's heap.
     void leave_empty(thread_cache& user, misuse_list& found) const noexcept
     {
@@ -121,7 +121,8 @@ public:
         memory_.source().purge_if_mostly_free();
     }
 
-    /// Effects: discards the random numbers of all heaps, in the child of a fork, because the parent uses them, too.
+    /// Effects: in the child of a fork, discards the random numbers of all heaps, because the parent uses the same
+    ///   numbers.
     void discard_random_numbers() noexcept
     {
         for_each([](thread_heap& each) { each.checks.discard_random_numbers(); });
@@ -140,7 +141,7 @@ public:
     /// Thread safety: any thread, without the lock.
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-    /// Returns: bytes of heaps that were parked with all their free memory, and have not been swept since.
+    /// Returns: bytes of heaps that were parked with all their free memory and have not been swept since.
     /// Thread safety: any thread, without the lock.
     std::size_t bytes_kept() const noexcept { return bytes_kept_.load(std::memory_order_relaxed); }
 
@@ -162,8 +163,8 @@ public:
 
     // Maintenance.
 
-    /// Effects: maintains heaps in turn until one had work, so that a call stays short with many heaps. Visits only a
-    ///   few, because the caller waits, but more if calls are rare.
+    /// Effects: maintains heaps in turn until one of them had work, so that a call stays short even with many heaps.
+    ///   Visits only a few heaps, because the caller waits, but more if calls are rare.
     void maintain_some(misuse_list& found) noexcept
     {
         constexpr std::uint64_t min_heaps = 8;
@@ -194,7 +195,7 @@ public:
     void trim(misuse_list& found) noexcept
     {
         for_each_parked([&found, this](thread_heap& each) { put_all_back(each, found); });
-        // The first pass drains the blocks in transit, the second one the batches that brought them.
+        // The first pass drains the blocks in transit, the second pass the batches that carried them.
         for (const bool is_last : {false, true})
             for_each([is_last, &found, this](thread_heap& each) {
                 const try_lock_guard here(each, found);
@@ -241,7 +242,7 @@ private:
 
     /// Tries to lock a thread's heap for another thread. is_on() is false if the heap's thread holds the lock, or the
     /// content of its magazines is unknown. (Magazines are dropped only after their cached blocks were returned.) The
-    /// analysis cannot follow a try-lock: members with the precondition is_on() call assume_held().
+    /// thread safety analysis cannot follow a try-lock, so members with the precondition is_on() call assume_held().
     class try_lock_guard
     {
     public:
@@ -283,8 +284,8 @@ private:
         const heap::scoped_lock lock_;
     };
 
-    /// Effects: drains the remote frees of a heap if its thread does not; returns the cached blocks of a heap that no
-    ///   thread has adopted for a while; and does a step of a sweep.
+    /// Effects: drains the remote frees of a heap if its thread does not, returns the cached blocks of a heap that no
+    ///   thread has adopted for a while, and does a step of a sweep.
     progress maintain(thread_heap& visited, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
@@ -295,7 +296,7 @@ private:
         if (visited.is_parked && !visited.is_emptied && now - visited.parked_at >= min_age_ms) {
             put_all_back(visited, found);
             visited.is_emptied = true;
-            visited.owner_locks_seen = visited.slabs.owner_locks(); // put_all_back() took the lock, not its thread.
+            visited.owner_locks_seen = visited.slabs.owner_locks(); // put_all_back() took it, not the heap's thread.
         }
         const auto left = [&visited] {
             const bool has_cached_blocks = visited.is_parked && !visited.is_emptied;

@@ -47,15 +47,15 @@ public:
     {
     }
 
-    /// Effects: maintains the heaps of other threads, a few in turn, because those threads may make no calls; purges
-    ///   free runs that are due.
+    /// Effects: maintains a few heaps of other threads in turn, because these threads may make no calls. Purges free
+    ///   runs that are due.
     void collect() noexcept
     {
         maintain_heaps();
         (void)heaps_.pages.source().purge_old(max_runs_a_call);
     }
 
-    /// Effects: does one tick of a thread: a step of a sweep of its heap, if that is due, and collect().
+    /// Effects: does one tick of a thread: a step of a sweep of its heap, if a step is due, and collect().
     void tick(thread_cache& cache, std::uint64_t now) noexcept
     {
         const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.source().decay.decay_ms());
@@ -69,7 +69,8 @@ public:
         collect();
     }
 
-    /// Effects: returns all cached blocks of this thread to their slabs, so that they pin no slab; returns empty slabs.
+    /// Effects: returns all cached blocks of this thread to their slabs, so that no slab is pinned. Returns empty
+    ///   slabs.
     static void drain_cache(thread_cache& cache) noexcept
     {
         misuse_list found; // Declared before the lock: reports after its release.
@@ -105,15 +106,15 @@ public:
         return !is_wanted;
     }
 
-    /// Returns: whether the background thread runs, and maintains heaps even without pressure.
+    /// Returns: whether the background thread runs and maintains heaps even without pressure.
     bool works_in_background() noexcept
     {
         return maintains_.load(std::memory_order_relaxed) && background_.is_running();
     }
 
-    /// Effects: starts or stops watching the control group in `directory`, or, if `directory` is nullptr, the group of
-    ///   the process. The background thread watches the group, and returns free memory under pressure. A no-op if there
-    ///   is no control group.
+    /// Effects: starts or stops watching the control group in `directory`; nullptr: the group of the process. The
+    ///   background thread watches the group and returns free memory under pressure. A no-op if there is no control
+    ///   group.
     /// Returns: false if the thread cannot be started.
     bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
     {
@@ -171,7 +172,7 @@ public:
     /// Returns: the number of requests to empty caches so far.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
 
-    // Around a fork. Not analyzed: one call takes the locks, another one releases them.
+    // Around a fork. Not analyzed: one call takes the locks, another call releases them.
 
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -189,7 +190,7 @@ public:
         background_.unlock_after_fork();
     }
 
-    /// Effects: forgets the background thread and the registered functions, in the child of a fork.
+    /// Effects: in the child of a fork, forgets the background thread and the registered functions.
     void forget_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         background_.forget_after_fork();
@@ -208,7 +209,7 @@ private:
         return maintains_.load(std::memory_order_relaxed) || pressure_.is_on();
     }
 
-    /// Returns: false if the background thread is needed and cannot be started.
+    /// Returns: false if the background thread is needed but cannot be started.
     bool start_or_stop_background() noexcept
     {
         if (!has_background_work()) {
@@ -221,7 +222,7 @@ private:
         return is_running;
     }
 
-    /// Effects: wakes the background thread, if it is running.
+    /// Effects: wakes the background thread if it is running.
     void wake_background() noexcept
     {
         background_.wake();
@@ -239,7 +240,7 @@ private:
     }
 
     /// Effects: maintains all heaps and free runs.
-    /// Returns: milliseconds until the next time.
+    /// Returns: milliseconds until the next call.
     std::uint64_t collect_all() noexcept
     {
         bool is_done = true;
@@ -253,7 +254,7 @@ private:
         return std::max(is_done ? decay_ms : decay_ms / 8, min_pause_ms);
     }
 
-    /// Effects: returns all free memory that it can reach, and asks threads to empty their caches.
+    /// Effects: returns all reachable free memory, and asks threads to empty their caches.
     void answer_pressure() noexcept
     {
         (void)ask_for_drains();
@@ -350,6 +351,6 @@ private:
     std::atomic<bool> maintains_{false}; ///< The background thread also works without pressure.
     std::uint64_t shared_looked_at_ MEMORY_POOL_GUARDED_BY(heaps_.mutex) = 0;
     std::atomic<std::uint32_t> drains_asked_{0};
-    std::atomic<bool> is_ending_{false}; ///< The background thread must end, and not wait.
+    std::atomic<bool> is_ending_{false}; ///< The background thread must end without waiting.
 };
 } // namespace memory_pool::np

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Memory for the heaps of threads: pages of their own between guards, safe from overflows of blocks.
+/// Memory for the heaps of threads: separate pages between guards, safe from overflows of blocks.
 ///
 ///     | guard | heap, outbox | heap, outbox | ... | not used yet | guard |
 ///
-/// Memory is added for many heaps at a time, because other threads wait meanwhile, but in pieces too small for a huge
-/// page. If memory or addresses are limited, it is added for one heap at a time.
+/// Memory is added for many heaps at a time, because other threads wait during each addition, but in pieces too small
+/// for a huge page. If memory or addresses are limited, memory is added for one heap at a time.
 ///
 /// Thread safety: none, except where noted; the owner has a lock.
 #pragma once
@@ -38,7 +38,7 @@ public:
         return std::exchange(next_, next_ + in_whole_pages(heap_bytes));
     }
 
-    /// Effects: makes a heap in that memory.
+    /// Effects: makes a heap in memory from take().
     /// Thread safety: any thread.
     static thread_heap& make(void* zeros, page_heap& from) noexcept
     {

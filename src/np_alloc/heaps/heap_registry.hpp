@@ -9,12 +9,12 @@
 ///
 /// The heap of a thread is never destroyed. When the thread ends, its heap is parked with its outstanding blocks, and
 /// the next new thread adopts it. A few parked heaps keep their magazines and free memory for the next thread; the
-/// others return both. Other threads still send remote frees to parked and idle heaps, and drain them periodically, so
-/// no block waits for a thread that has ended or is idle.
+/// others return both. Other threads still send remote frees to parked and idle heaps, and drain these heaps
+/// periodically, so no block waits for a thread that has ended or is idle.
 ///
-/// A thread may free, and even allocate, after the library has seen its end: in destructors of thread-local objects
-/// that run later. Threads in that state share the fallback heap, which has a lock, and so do threads whose end cannot
-/// be observed. A thread may even make its very first call then, when the C library frees memory of other threads. So
+/// After the library has seen the end of a thread, later destructors of thread-local objects may still free and even
+/// allocate. Threads in that state share the fallback heap, which has a lock. So do threads whose end cannot be
+/// observed. A thread may even make its first call in that state, when the C library frees memory of other threads. So
 /// the first remote frees of a thread go to their heaps one by one, and a thread that makes only a few frees never gets
 /// a heap.
 ///
@@ -59,13 +59,13 @@ namespace memory_pool::np {
 struct thread_state
 {
     thread_cache cache;
-    bool may_have_heap = true;           ///< False after its end, and until its thread-local storage is set up.
+    bool may_have_heap = true;           ///< False once the thread has ended, and while it registers its end handler.
     std::uint8_t slow_calls = 0;         ///< Calls that its thread cache did not serve, modulo 256.
-    std::uint8_t call_site_heap = 0;     ///< The number of its call-site heap, from 1; 0 if it has none yet.
-    std::uint8_t freed_without_heap = 0; ///< Remote frees before it got a heap, up to a few.
-    std::uint32_t drains_done = 0;       ///< The last drain request that it has answered.
-    bool is_sampling = false;            ///< It is capturing its call stack, which may allocate.
-    bool answers_crossing = false;       ///< It is in the soft-limit callback, which may allocate.
+    std::uint8_t call_site_heap = 0;     ///< The number of its call-site heap, from 1; 0 if there is none yet.
+    std::uint8_t freed_without_heap = 0; ///< Remote frees before the thread got a heap, up to a few.
+    std::uint32_t drains_done = 0;       ///< The last drain request that the thread has answered.
+    bool is_sampling = false;            ///< The thread is capturing its call stack, which may allocate.
+    bool answers_crossing = false;       ///< The thread is in the soft-limit callback, which may allocate.
     core::byte_sampler sampler;          ///< The sampler of the profile.
     np_no_allocation_scope* no_allocation = nullptr; ///< Its innermost no-allocation scope.
 
@@ -94,7 +94,7 @@ public:
     // Heaps of threads.
 
     /// Effects: gives a heap to a thread without one: a parked heap, or a new one.
-    /// Returns: whether the thread has a heap now. It has none if it has ended, its end cannot be observed, or there is
+    /// Returns: whether the thread now has a heap. It has none if it has ended, its end cannot be observed, or there is
     ///   no memory.
     bool attach(thread_state& thread) noexcept
     {
@@ -107,7 +107,7 @@ public:
             thread.cache.sample_every(mean);
         if (thread.must_count())
             thread.cache.start_counting();
-        // Last, as this may allocate.
+        // Last, because this may allocate.
         if (thread_end_.ask(&thread))
             return true;
         park(thread); // Its end cannot be observed.
@@ -129,8 +129,8 @@ public:
         return false;
     }
 
-    /// Effects: parks the heap of a thread that ends. Returns its free memory to the system now, except for a
-    ///   reserve that all parked heaps share, because there may be no later call.
+    /// Effects: parks the heap of a thread that ends. Because no later call may follow, returns its free memory to the
+    ///   system at once, except for a reserve that all parked heaps share.
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;
@@ -138,8 +138,8 @@ public:
             park(thread);
     }
 
-    /// Effects: stops observing thread ends: the library, with the function to call, may be about to be unloaded.
-    ///   Threads keep their heaps, and abandon them when they end.
+    /// Effects: stops observing thread ends, because the library, with the function to call, may be about to be
+    ///   unloaded. Threads keep their heaps, and abandon them when they end.
     void stop_watching_threads() noexcept
     {
         thread_end_.stop();
@@ -195,7 +195,7 @@ public:
     /// Returns: whether a block with a call site was ever requested.
     bool has_traced() const noexcept { return has_traced_.load(std::memory_order_relaxed); }
 
-    /// Effects: starts a checkpoint: later blocks with call sites are distinguishable from earlier ones.
+    /// Effects: starts a checkpoint: later blocks with call sites are distinguishable from earlier blocks.
     /// Returns: the number of checkpoints.
     checkpoint_count add_checkpoint() noexcept { return checkpoints_.fetch_add(1, std::memory_order_relaxed) + 1; }
     checkpoint_count checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
@@ -208,8 +208,8 @@ public:
 
     guarded_sample_rate& rate_of_samples() noexcept { return rate_of_samples_; }
 
-    /// Effects: starts reporting invalid accesses to samples and to freed large blocks, unless it has started. If that
-    ///   fails, disables samples.
+    /// Effects: starts reporting invalid accesses to samples and to freed large blocks, unless reporting has already
+    ///   started. If that fails, disables samples.
     /// Returns: whether accesses are watched.
     bool watch_accesses() noexcept
     {
@@ -223,7 +223,7 @@ public:
         return are_watched;
     }
 
-    /// Effects: stops watching accesses, and disables samples: the fault handler may be about to be unloaded.
+    /// Effects: stops watching accesses and disables samples, because the fault handler may be about to be unloaded.
     void stop_watching_accesses() noexcept
     {
         set_sample_bytes(0);
@@ -234,9 +234,9 @@ public:
 
     // Around a fork.
 
-    /// Effects: registers handlers that take all locks around each fork. Call this when the library is loaded: later,
-    ///   another thread could fork while this one holds a lock. Prints a message if there is no memory; everything else
-    ///   still works.
+    /// Effects: registers handlers that take all locks around each fork. Call this when the library is loaded; later,
+    ///   another thread could fork while this thread holds a lock. Prints a message if there is no memory; everything
+    ///   else still works.
     /// Returns: false if there is no memory.
     static bool prepare_for_fork() noexcept
     {
@@ -250,8 +250,8 @@ public:
     }
 
 private:
-    /// Returns: whether thread ends can be observed. That needs memory, a free thread-specific key, and a system
-    ///   that destroys thread-local storage after it has called the destructor of the key.
+    /// Returns: whether thread ends can be observed. This requires memory, a free thread-specific key, and a system
+    ///   that destroys thread-local storage only after calling the key's destructor.
     bool hears_of_ends() noexcept MEMORY_POOL_REQUIRES(heaps_.mutex)
     {
         return os::thread_locals_outlive_destructors &&
@@ -260,7 +260,7 @@ private:
     }
 
     /// Effects: gives a parked heap to a thread.
-    /// Returns: whether there was one, and the end of the thread can be observed.
+    /// Returns: whether there was a parked heap and the end of the thread can be observed.
     bool adopt(thread_state& thread) noexcept
     {
         const base::lock_guard lock(heaps_.mutex);
@@ -268,7 +268,7 @@ private:
     }
 
     /// Effects: gives a new heap to a thread.
-    /// Returns: whether there is memory for one, and the end of the thread can be observed.
+    /// Returns: whether there is memory for a heap and the end of the thread can be observed.
     bool make_heap(thread_state& thread) noexcept
     {
         void* memory = nullptr;
@@ -278,7 +278,7 @@ private:
         }
         if (memory == nullptr)
             return false;
-        // Without the lock: this touches the pages for the first time, and many threads may start at once.
+        // Without the lock, because this touches the pages for the first time, and many threads may start at once.
         thread_heap& made = heap_pages::make(memory, pages());
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(heaps_.mutex);
@@ -318,7 +318,7 @@ private:
     std::atomic<bool> has_traced_{false};
 };
 
-// Constant-initialised, so that the first allocation needs no initialisation, and never destroyed; hidden, so that
+// Constant-initialized, so that the first allocation needs no initialization, and never destroyed. Hidden, so that
 // access to it needs no relocation by the loader.
 MEMORY_POOL_HIDDEN extern heap_registry the_registry;
 

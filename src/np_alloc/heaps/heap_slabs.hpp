@@ -10,9 +10,9 @@
 ///     bytes of slabs = outstanding + free in carved parts + never carved
 ///
 /// A thread takes the heap lock only to use its slabs, when its cache is empty or full. So other threads can take the
-/// lock of an idle thread's heap, and drain its remote frees.
+/// lock of an idle thread's heap to drain its remote frees.
 ///
-/// Thread safety: any thread may read the statistics; everything else needs the heap lock, or exclusive use of the
+/// Thread safety: any thread may read the statistics; all other members need the heap lock, or exclusive use of the
 ///   heap.
 #pragma once
 
@@ -47,12 +47,12 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// The slabs of one heap. A base class, so that the tag of a slice leads to the slabs of a heap of any kind:
-/// see heap.hpp and shared_heap.hpp.
+/// The slabs of one heap. A base class, so that the tag of a slice leads to the slabs of any kind of heap: see heap.hpp
+/// and shared_heap.hpp.
 class alignas(class_bits + 1) heap_slabs : base::immovable<heap_slabs>
 {
 public:
-    /// Holds the heap lock during its lifetime. Misuse found meanwhile is added to a list.
+    /// Holds the heap lock during its lifetime. Misuse found during that time is added to a list.
     class MEMORY_POOL_SCOPED_CAPABILITY scoped_lock : base::immovable<scoped_lock>
     {
     public:
@@ -63,8 +63,8 @@ public:
             add(heap_.owner_locks_, std::uint32_t{1});
         }
 
-        /// For threads other than the owner: tries to take the lock; is_on() returns whether it has. The thread-safety
-        /// analysis cannot follow a try-lock: see assume_held().
+        /// For threads other than the owner: tries to take the lock; is_on() returns whether the lock was taken. The
+        /// thread safety analysis cannot follow a try-lock: see assume_held().
         scoped_lock(heap_slabs& where, misuse_list& found, std::try_to_lock_t) noexcept
             : heap_(where), is_on_(where.mutex_.try_lock())
         {
@@ -91,7 +91,7 @@ public:
     {
     }
 
-    /// Tells the thread-safety analysis that the caller holds the heap lock, or that no other thread uses the heap.
+    /// Tells the thread safety analysis that the caller holds the heap lock, or that no other thread uses the heap.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(mutex_) {}
 
     slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
@@ -107,7 +107,7 @@ public:
     /// Thread safety: any thread.
     std::uint32_t owner_locks() const noexcept { return owner_locks_.load(std::memory_order_relaxed); }
 
-    /// Effects: takes up to `count` blocks from slabs; adds a slab if none has free blocks.
+    /// Effects: takes up to `count` blocks from slabs. Adds a slab if no slab has free blocks.
     /// Returns: the number of blocks; 0 if there is no memory.
     MEMORY_POOL_ALWAYS_INLINE std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
@@ -122,9 +122,9 @@ public:
         return taken;
     }
 
-    /// Returns: whether `block` is an outstanding block of this heap in a slab so sparse that moving its blocks pays:
-    ///   other slabs of its class have room for all of them, and it has at least the mean number of free blocks among
-    ///   the slabs that have any.
+    /// Returns: whether `block` is an outstanding block of this heap in a slab so sparse that moving the slab's blocks
+    ///   pays. This requires that other slabs of the class have room for all of these blocks, and that the slab has at
+    ///   least the mean number of free blocks of slabs with free blocks.
     bool is_in_sparse_slab(const void* block) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!has_outstanding(block))
@@ -134,9 +134,9 @@ public:
         return counts_.has_room_elsewhere(slab, of_class) && counts_.is_sparse(slab, of_class);
     }
 
-    /// Effects: takes a block of that class from a slab that is no sparser than the mean, and not the slab of `block`.
-    ///   Moves the sparser slabs that it passes to the end of the list, so that later blocks come from dense slabs,
-    ///   too.
+    /// Effects: takes a block of that class from a slab that is no sparser than the mean, other than the slab of
+    ///   `block`. Moves sparser slabs found on the way to the end of the list, so that later blocks come from dense
+    ///   slabs, too.
     /// Returns: the block; nullptr if the first few slabs are all sparser.
     /// Preconditions: is_in_sparse_slab(block).
     /// Complexity: O(1).
@@ -173,13 +173,13 @@ public:
         return number != no_block_there && slab.is_outstanding(number);
     }
 
-    /// Effects: returns a block to its slab, if the block is outstanding. The block belongs to this heap, or did so
-    ///   until recently.
-    /// Returns: the error, if any. The caller reports it.
+    /// Effects: returns a block to its slab if the block is outstanding. The block belongs to this heap, or did until
+    ///   recently.
+    /// Returns: the error, if any. The caller reports the error.
     std::optional<error_kind> put(std::size_t size_class, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
-            return error_kind::double_free; // Its slab has been returned since.
+            return error_kind::double_free; // Its slab has since been returned.
         std::optional<error_kind> wrong;
         const slice_record::returned result =
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error_kind kind, const void*) { wrong = kind; });
@@ -187,7 +187,7 @@ public:
         return wrong;
     }
 
-    /// Effects: calls `visit(const slice_record&)`, under the heap lock, for the slab that contains a slice, if that
+    /// Effects: calls `visit(const slice_record&)`, under the heap lock, for the slab that contains a slice, if the
     ///   slab belongs to this heap.
     /// Thread safety: any thread.
     template <class Visit>
@@ -198,7 +198,7 @@ public:
             visit(std::as_const(record(record(slice).slab)));
     }
 
-    /// Effects: reports an error of a block of that class: now, or, if a scoped_lock is held, after its release.
+    /// Effects: reports an error of a block of that class: at once, or, if a scoped_lock is held, after its release.
     MEMORY_POOL_SLOW_PATH void report(error_kind kind, std::size_t size_class, const void* block) noexcept
     {
         report_sized(kind, block, size_class < class_count ? class_info[size_class].block_bytes : 0);
@@ -227,7 +227,7 @@ public:
     }
 
     /// Returns: an estimate of the memory behind the slabs: peak outstanding bytes, plus a page for each slice. A slab
-    ///   allocates its lowest blocks first, so it touches little more than its own peak.
+    ///   allocates its lowest blocks first, so it touches little more memory than its own peak.
     std::size_t max_memory() const noexcept
     {
         constexpr std::size_t page_bytes = 4096; // The usual size; querying it in each slow call would cost too much.
@@ -236,7 +236,8 @@ public:
                         peak_outstanding_bytes_.load(std::memory_order_relaxed) + held / slice_bytes * page_bytes);
     }
 
-    /// Returns: if most of max_memory() is free, about how many slices its free part would fill; otherwise 0.
+    /// Returns: if most of max_memory() is free, the approximate number of slices that the free part would fill;
+    ///   otherwise 0.
     /// Thread safety: the owner, without the lock.
     std::size_t sparse_slices() const noexcept
     {
@@ -249,9 +250,9 @@ public:
     void restart_peak() noexcept { peak_outstanding_bytes_.store(outstanding_bytes(), std::memory_order_relaxed); }
 
     /// Effects: does one step of a sweep, beginning where the last step ended. Of the slabs that were not used for
-    ///   `min_age_ms`, returns the empty ones to the system, and the memory of free pages in the others. `is_early`:
-    ///   the decay time is not over yet, so a reuse is recorded. Does not count purged pages, because they may have no
-    ///   memory already.
+    ///   `min_age_ms`, returns the empty slabs to the system, and the memory of free pages in the others. `is_early`:
+    ///   the decay time is not over yet, so reuse is recorded. Does not count purged pages, because they may already
+    ///   have no memory.
     bool sweep_some(std::uint64_t min_age_ms, bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::now();
@@ -291,7 +292,7 @@ public:
         }
     }
 
-    /// Effects: sweeps all slabs early, because the thread may make no other call; a no-op while early purges are
+    /// Effects: sweeps all slabs early, because the thread may make no other call. A no-op while early purges are
     ///   paused.
     void sweep_early() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -303,7 +304,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t swept_at() const noexcept { return swept_at_.load(std::memory_order_relaxed); }
 
-    /// Returns: whether no slab has changed since the last sweep began, and none was too young for it.
+    /// Returns: whether no slab has changed since the last sweep began, and no slab was too young for that sweep.
     /// Thread safety: any thread.
     bool is_swept() const noexcept { return is_swept_.load(std::memory_order_relaxed); }
 
@@ -372,7 +373,7 @@ protected:
         counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
 
-    /// Counts blocks of that class that left their slabs, or, if `more` is negative, returned.
+    /// Counts blocks of that class that left their slabs, or, if `more` is negative, returned to them.
     void count_outstanding(std::size_t size_class, block_count more) noexcept
     {
         add(outstanding_[size_class], static_cast<std::uint32_t>(more));
@@ -446,7 +447,7 @@ private:
         list(slab);
         if (!slab.is_empty())
             return;
-        // Keep a slab of one slice if it is the only one with free blocks: otherwise a program whose blocks just fill
+        // Keep a slab of one slice if it is the only slab with free blocks. Otherwise, a program whose blocks just fill
         // the other slabs would thrash.
         const bool is_only_one = slab.previous_slab == slab.slab && class_info[slab.size_class].slices == 1;
         const bool is_kept = is_only_one || empty_.has_room(slab.size_class);
@@ -460,10 +461,10 @@ private:
         }
     }
 
-    /// Returns: whether a new slab of that class may have a huge page: the slab will probably be filled, and the huge
-    ///   page is small compared with the memory in use, or more slabs of the class will fill it. A slab is added only
-    ///   when the others are full, so a program with many blocks of one size is distinguishable from one with a few
-    ///   blocks of many sizes.
+    /// Returns: whether a new slab of that class may have a huge page. There are two conditions: the slab will probably
+    ///   be filled; and the huge page is small compared with the memory in use, or more slabs of the class will fill
+    ///   it. A slab is added only when the others are full, which distinguishes a program with many blocks of one size
+    ///   from a program with a few blocks of many sizes.
     bool may_have_huge_page(std::size_t size_class) const noexcept
     {
         constexpr std::size_t min_bytes_of_class = std::size_t{192} * 1024;
@@ -495,7 +496,7 @@ private:
     }
 
     /// Returns to the page heap an empty slab that was kept for another class. (An empty slab in a list is the last
-    /// one, unless blocks were moved to denser slabs.)
+    /// slab, unless blocks were moved to denser slabs.)
     void spare_an_empty_slab() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for (std::size_t each = 0; (each = empty_.class_to_spare(each)) != class_count; ++each) {
@@ -507,8 +508,8 @@ private:
         }
     }
 
-    /// Effects: before the heap grows by `bytes`, purges twice as many bytes in sparse slabs that were not used lately,
-    ///   oldest first.
+    /// Effects: before the heap grows by `bytes`, purges twice as many bytes in sparse slabs that were not used
+    ///   recently, oldest first.
     void pay_for(std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::last();
@@ -604,7 +605,7 @@ private:
     misuse_list* found_ = nullptr;                       ///< Set by the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
     base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
-    // Cursors: this sweep is done with the slabs before next_to_sweep_; pay_for() continues before next_to_pay_.
+    // Cursors: this sweep has finished the slabs before next_to_sweep_; pay_for() continues before next_to_pay_.
     slice_index next_to_sweep_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
     slice_index next_to_pay_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
     bool is_incomplete_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< In this sweep, a slab was young or changed.

@@ -52,7 +52,7 @@ namespace memory_pool::np {
 class heap_table : base::immovable<heap_table>
 {
 public:
-    /// Effects: reserves addresses, unless that was done already.
+    /// Effects: reserves addresses, unless addresses are already reserved.
     /// Returns: whether addresses are reserved.
     bool start() noexcept
     {
@@ -83,7 +83,7 @@ public:
 
     // Heaps that the program creates.
 
-    /// Returns: whether the program has created that heap.
+    /// Returns: whether the program has created `heap`.
     bool is_made(const shared_heap& heap) const noexcept
     {
         const void* const made = &heap;
@@ -101,7 +101,7 @@ public:
         return created;
     }
 
-    /// Returns: a new heap that reports list by name, or nullptr if there is no memory.
+    /// Returns: a new heap, which reports list by name, or nullptr if there is no memory.
     shared_heap* create_heap(const char* name) noexcept
     {
         auto* const created = make<named_heap>(pages, name);
@@ -130,7 +130,7 @@ public:
     bool is_heap(const void* address) noexcept { return internal.is_in_use(address); }
 
     /// Effects: frees a heap with all its blocks. The heap stays in the list while it has memory, so a fork waits for
-    ///   it.
+    ///   the heap.
     void destroy_heap(shared_heap& ended) noexcept
     {
         ended.end();
@@ -169,7 +169,7 @@ public:
 
     /// Effects: calls `visit(thread_heap&)` for each heap that belongs or belonged to a thread, and then
     ///   `visit(shared_heap&)` for each other heap that may have blocks of the program. No heap is added or removed
-    ///   meanwhile; their content may change.
+    ///   during the call, but the content of heaps may change.
     /// Preconditions: `visit` does not allocate or free.
     template <class Visit>
     void for_each_heap(Visit&& visit) noexcept
@@ -180,7 +180,7 @@ public:
     }
 
     /// Effects: calls `visit(thread_heap&)` or `visit(shared_heap&)` for the heap of the slab at a slice, if there is a
-    ///   slab, and its heap may have blocks of the program. No heap is added or removed meanwhile.
+    ///   slab and its heap may have blocks of the program. No heap is added or removed during the call.
     /// Preconditions: as for_each_heap.
     template <class Visit>
     void visit_heap_of(slice_index slice, Visit&& visit) noexcept
@@ -196,7 +196,7 @@ public:
             visit(thread_heap::of(tag));
     }
 
-    /// Returns: bytes of metadata pages, except those reserved for future heaps.
+    /// Returns: bytes of metadata pages, except pages reserved for future heaps.
     std::size_t metadata_page_bytes() noexcept
     {
         const base::lock_guard lock(mutex);
@@ -235,7 +235,7 @@ public:
         visit(internal);
     }
 
-    // Around a fork. Not analyzed: the locks are held from one call to another.
+    // Around a fork. Not analyzed: the locks are held between calls.
 
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -267,10 +267,10 @@ public:
     fork_mutex mutex{lock_rank::heaps};
     page_heap pages;
     heap_list threads MEMORY_POOL_GUARDED_BY(mutex){pages};
-    /// The heap of threads that have ended, or have no heap.
+    /// The heap of threads that have ended or have no heap.
     shared_heap fallback{pages};
-    /// The heap of profiled blocks. No thread owns it, so each free of its blocks takes the slow path, which notifies
-    /// the profile.
+    /// The heap of profiled blocks. No thread owns this heap, so each free of its blocks takes the slow path, which
+    /// notifies the profile.
     shared_heap profiled{pages};
     /// Heaps of blocks with call sites, shared by all threads.
     std::array<call_site_heap, call_site_heap_count> call_site_heaps{call_site_heap(pages), call_site_heap(pages),

@@ -3,7 +3,7 @@
 /// \file
 /// Checks that the lists, counts and metadata of the slabs of a heap are consistent.
 ///
-/// Thread safety: none; no thread holds the heap lock, or takes it meanwhile.
+/// Thread safety: none; no thread holds the heap lock or takes it during the walk.
 #pragma once
 
 #include <memory_pool/base/intrusive_list.hpp>
@@ -102,8 +102,8 @@ private:
         return {};
     }
 
-    /// Returns: the first inconsistency in a list of slabs; `torn` if its forward and backward links disagree, or
-    ///   `is_right(const slice_record&)` is false for a slab.
+    /// Returns: the first inconsistency in a list of slabs; `torn` if the list's forward and backward links disagree,
+    ///   or if `is_right(const slice_record&)` is false for a slab.
     template <class Links, class IsRight>
     inconsistency verify(const base::intrusive_list<Links>& list, const Links& links, const char* torn,
                          IsRight&& is_right) const noexcept

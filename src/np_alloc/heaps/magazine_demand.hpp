@@ -6,9 +6,9 @@
 ///     magazine of a class:   | block | block | block | block | block | no block |
 ///                                    ^ low-water mark        ^ high-water mark      the swing between them is in use
 ///
-/// The marks come from samples. Each time the byte limit denies a magazine more room, the next class is sampled; the
-/// swing of a class is valid after `turns` samples. A magazine that was empty or full meanwhile counts as fully used.
-/// So calls that need no slab cost nothing extra.
+/// The marks come from samples. Each time the byte limit denies a magazine more room, the next class is sampled. The
+/// swing of a class is valid after `turns` samples. A magazine that was empty or full between samples counts as fully
+/// used. Because of sampling, calls that need no slab cost nothing extra.
 ///
 /// Thread safety: none.
 #pragma once
@@ -29,8 +29,8 @@ public:
     /// The use of one magazine.
     struct use
     {
-        std::size_t size_class; ///< class_count: unknown yet.
-        std::uint32_t swing;    ///< High- minus low-water mark; at least max_room() if it was empty or full.
+        std::size_t size_class; ///< class_count: not known yet.
+        std::uint32_t swing;    ///< High- minus low-water mark; at least max_room() if the magazine was empty or full.
     };
 
     /// Effects: records that the magazine of a class was empty or full.
@@ -48,7 +48,8 @@ public:
     }
 
     /// Effects: samples the next magazine, which has `held(size_class)` blocks.
-    /// Returns: its use, if this was its last turn (its marks then restart); otherwise, a use of unknown class.
+    /// Returns: the magazine's use if this was its last turn (its marks then restart); otherwise, a use of unknown
+    ///   class.
     template <class Held>
     use sample(Held&& held) noexcept
     {

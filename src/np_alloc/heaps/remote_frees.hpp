@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Remote frees: blocks that a thread frees for other heaps, and blocks that other threads free for its heap.
+/// Remote frees: blocks of other heaps that a thread frees, and blocks of its heap that other threads free.
 ///
 ///     outbox:   [ batch for another heap ] x 64                         freed here, not sent yet
 ///     inbox:    batch -> batch -> batch                                 freed elsewhere, sent by one operation each
 ///
 ///     batch:    | next batch | count    | block | block | ...           addresses, encoded
 ///
-/// A batch is itself a block: of this heap, or, on OOM, the block that it sends. The batch holds addresses, so the
-/// owner does not read the blocks in transit, which are in another processor's cache. Sending 62 blocks takes one
+/// A batch is itself a block: a block of this heap, or, on OOM, the block that it sends. The batch holds addresses, so
+/// the owner need not read the blocks in transit, which are in another processor's cache. Sending 62 blocks takes one
 /// compare-and-exchange. The owner reads eight addresses per cache line, and returns blocks of one slab together.
-/// Draining takes all batches of an inbox at once, so none can return meanwhile (no ABA). A drained batch returns to
-/// its own heap as an empty batch.
+/// Draining takes all batches of an inbox in one operation, so no batch can return in between (no ABA). A drained batch
+/// returns to its own heap as an empty batch.
 ///
 /// A thread that frees blocks of many heaps in turn must give the place of a batch to another heap before the batch is
 /// full. If the blocks in the batch take less memory than the batch itself, the next heap gets the batch, and each
-/// block is sent as a batch of its own: otherwise a few small blocks that wait for an idle owner would keep a much
+/// block is sent as a separate batch. Otherwise, a few small blocks that wait for an idle owner would keep a much
 /// larger batch waiting.
 ///
 /// A program can overflow into a batch, because batches are among its blocks. Pointers and the count are encoded, so an
 /// overwritten batch is reported instead of freeing blocks in use (see pointer_encoding.hpp). The checked build also
-/// validates the state of each block, and the canary before each batch.
+/// validates the state of each block and the canary before each batch.
 ///
 /// heap.hpp owns an inbox and an outbox, and moves blocks between them and its slabs.
 ///
@@ -65,8 +65,8 @@ struct free_batch
 static_assert(sizeof(free_batch) == bytes_of_sent);
 static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
 
-/// Visits the batch, then its blocks. A program may overwrite a batch by mistake, so this reads no more than its
-/// capacity. `count` may be in the batch: it is read after the first visit.
+/// Visits the batch, then its blocks. A program may overwrite a batch by mistake, so this reads no more than the
+/// batch's capacity. `count` may be in the batch, so it is read after the first visit.
 template <class Visit>
 bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visit)
 {
@@ -78,8 +78,8 @@ bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visi
     return true;
 }
 
-/// Remote frees that a heap has not sent yet. All zeros mean empty, so a thread without remote frees touches no page
-/// for it.
+/// Remote frees that a heap has not sent yet. A zeroed outbox is empty, so a thread without remote frees touches none
+/// of its pages.
 class outbox
 {
 public:
@@ -88,13 +88,14 @@ public:
     {
         heap* owner; ///< The heap to send to; nullptr if there is no batch.
         free_batch* batch;
-        // Of the blocks in the batch. Kept here until the batch is sent, because a program may overwrite the batch.
+        // Totals of the blocks in the batch. Kept here until the batch is sent, because a program may overwrite the
+        // batch.
         std::uint64_t count;
         std::size_t bytes;
 
         bool is_full() const noexcept { return count == free_batch::capacity || bytes >= max_bytes; }
 
-        /// Returns: whether its blocks take at least as much memory as a batch.
+        /// Returns: whether the blocks take at least as much memory as a batch.
         bool is_worth_a_batch() const noexcept { return bytes >= free_batch::bytes; }
 
         void add(void* block, std::size_t block_bytes) noexcept
@@ -140,13 +141,13 @@ public:
     bool has_batches() const noexcept { return first_.load(std::memory_order_relaxed) != nullptr; }
 
     /// Effects: takes all batches.
-    /// Returns: the first of them, linked by `next()`.
+    /// Returns: the first batch; `next()` links the batches.
     free_batch* take_all() noexcept { return first_.exchange(nullptr, std::memory_order_acquire); }
 
     /// Effects: drops all batches.
     ///
-    /// In the child of a fork, a batch that another thread was just sending may be incomplete: the child may have its
-    /// address without its content, because a fork copies one page after the other while other threads go on.
+    /// In the child of a fork, a batch that another thread was just sending may be incomplete. The child may have the
+    /// batch's address without its content, because a fork copies one page after another while other threads run.
     void forget() noexcept { first_.store(nullptr, std::memory_order_relaxed); }
 
     /// Effects: calls `visit(const void* block)` for each batch, before reading it, and for the blocks in it, until

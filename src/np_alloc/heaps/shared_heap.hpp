@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A heap that any thread can use, one at a time: a heap that the program creates and frees as a whole, or the heap of
-/// threads that have ended.
+/// A heap that any thread can use, one thread at a time: a heap that the program creates and frees as a whole, or the
+/// heap of threads that have ended.
 ///
 ///     slabs of each class         frees are not batched: batches could outlive the heap
 ///     large block <-> large block
 ///
-/// Some shared heaps hold blocks with call sites, and forget the call sites when the blocks are freed: see
+/// Some shared heaps have blocks with call sites, and forget the call sites when the blocks are freed: see
 /// call_site_heap.hpp.
 ///
 /// Thread safety: any thread, except where noted.
@@ -52,13 +52,13 @@ struct heap_statistics
 class shared_heap : private heap_slabs
 {
 public:
-    /// Effects: makes a heap. If `sites` is not nullptr, it holds the call sites of the blocks.
+    /// Effects: makes a heap. `sites`: the call sites of its blocks, or nullptr.
     constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept
         : heap_slabs(from, true), sites_(sites)
     {
     }
 
-    /// Returns: whether it is a named_heap.
+    /// Returns: whether the heap is a named_heap.
     bool has_name() const noexcept { return has_name_; }
 
     /// Returns: the heap that owns the blocks of slices with that tag.
@@ -66,7 +66,7 @@ public:
     static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap_slabs::of(tag)); }
 
     /// Returns: the heap at `address`; nullptr, after a report, if no live heap is there. `may_be_one`: whether a heap
-    ///   can be at that address; other memory may be inaccessible.
+    ///   can be at `address`; other memory may be inaccessible.
     static shared_heap* living(void* address, bool may_be_one) noexcept
     {
         auto* const found = static_cast<shared_heap*>(address);
@@ -105,7 +105,7 @@ public:
         forget(block);
         MEMORY_POOL_DELAY_POINT();
         if (const std::optional<error_kind> wrong = put(size_class, block))
-            heap_slabs::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
+            heap_slabs::report(*wrong, size_class, block); // Without the lock: an error handler may use the heap.
     }
 
     // Large blocks.
@@ -121,8 +121,8 @@ public:
         large_.add_first(first, large_links{region()});
     }
 
-    /// Effects: frees a large block. Holds the lock until the block is free, so a fork finds the block in this heap, or
-    ///   free.
+    /// Effects: frees a large block. Holds the lock until the block is free, so a fork finds the block either in this
+    ///   heap or free.
     bool free_large(slice_index first) noexcept
     {
         forget(pages_.large().begin_of_large(first));
@@ -143,8 +143,8 @@ public:
             the_profile.move(from, to);
     }
 
-    /// Effects: records that a block was resized in place, or moved. The new block of a move is in the profile already,
-    ///   because it was allocated.
+    /// Effects: records that a block was resized in place or moved. After a move, the new block is already in the
+    ///   profile, because it was allocated.
     void moved(const void* from, const void* to, std::size_t bytes) noexcept
     {
         if (sites_ != nullptr)
@@ -158,7 +158,7 @@ public:
 
     // Whole heap.
 
-    /// Effects: marks the heap as ended, before it is destroyed.
+    /// Effects: marks the heap as ended, before its destruction.
     void end() noexcept { alive_.store(nullptr, std::memory_order_relaxed); }
 
     /// Returns: whether the heap has not ended. Works for a destroyed heap until its memory is reused.
@@ -221,7 +221,7 @@ public:
         return heap_slabs::has_outstanding(address);
     }
 
-    /// Returns: the first inconsistency found in its slabs and its list of large blocks.
+    /// Returns: the first inconsistency found in the heap's slabs and list of large blocks.
     /// Preconditions: no other thread uses the heap.
     // Not analyzed, like large_blocks(): the preconditions exclude other threads.
     inconsistency verify() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
@@ -267,7 +267,7 @@ private:
         return region().tag(first).load(std::memory_order_relaxed) == large_block && record(first).home == this;
     }
 
-    /// Call this before a block becomes free, because another thread may get it then.
+    /// Call this before a block becomes free, because another thread may then get the block.
     void forget(const void* block) noexcept
     {
         if (sites_ != nullptr)
@@ -291,7 +291,7 @@ private:
     base::intrusive_list<large_links> large_ MEMORY_POOL_GUARDED_BY(mutex_);
 };
 
-/// A heap that is listed in reports.
+/// A heap that reports list by name.
 class named_heap : public shared_heap
 {
 public:

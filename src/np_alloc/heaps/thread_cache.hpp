@@ -10,27 +10,27 @@
 ///
 ///     empty: only if top has none of the magazine_bits       full: the word at top is full_mark()
 ///
-/// free detects at once if the last freed block is freed again: that block is just below top. (In an empty magazine,
-/// the word below top may be anything; then `put` checks.) Other double frees are detected when the block returns to
-/// its slab.
+/// free detects at once if the last freed block is freed again, because that block is just below top. (In an empty
+/// magazine, the word below top may be anything; in that case, `put` checks.) Other double frees are detected when the
+/// block returns to its slab.
 ///
-/// free finds the owner and the class of a block with one load: the tag of its slice XOR the tag of this thread's heap
-/// is the class, or, if another heap owns the block, a number far too large to be a class. One comparison before that
-/// rejects foreign pointers, misaligned pointers and nullptr.
+/// free finds the owner and the class of a block with one load. The tag of the block's slice XOR the tag of this
+/// thread's heap is the class, or, if another heap owns the block, a number far too large to be a class. A comparison
+/// before the load rejects foreign pointers, misaligned pointers and nullptr.
 ///
-/// While free memory decays, every free must take the slow path, even if its magazine has room. So the fast path then
-/// compares slice tags with no_heap: see release_tick.hpp.
+/// While free memory decays, every free must take the slow path, even if its magazine has room. During that time, the
+/// fast path compares slice tags with no_heap: see release_tick.hpp.
 ///
-/// While allocations are counted for a profile, every call must take the slow path. So all tops on the fast path are
-/// nullptr then. The slow paths use the tops in the heap, which are otherwise valid only while the heap is parked.
-/// Frees take the slow path as above.
+/// While allocations are counted for a profile, every call must take the slow path. During that time, all tops on the
+/// fast path are nullptr. The slow paths use the tops in the heap, which are otherwise valid only while the heap is
+/// parked. Frees take the slow path as described above.
 ///
-/// A thread without a heap has no_heap and a nullptr for each top, which means empty, so the fast paths need no extra
-/// branch for it. A magazine that was never needed does not exist, and its top is nullptr, too: no block of its class
-/// can come back. All of this also holds while thread-local storage is zero: the loader may still be relocating, and
-/// call ifunc resolvers of the program.
+/// A thread without a heap has no_heap, and each of its tops is nullptr, which means empty, so the fast paths need no
+/// extra branch for this case. A magazine that was never needed does not exist, and its top is nullptr, too: no block
+/// of its class can come back. All of this also holds while thread-local storage is zero, because the loader may still
+/// be relocating and may call ifunc resolvers of the program.
 ///
-/// Thread safety: each thread has a thread cache of its own.
+/// Thread safety: none, except where noted; each thread has its own thread cache.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -63,7 +63,7 @@ class thread_cache : base::immovable<thread_cache>
 {
 public:
     /// Effects: takes a block of that class from the cache into `block`.
-    /// Returns: true if it took a cached block. Otherwise, call get().
+    /// Returns: true if a cached block was taken. Otherwise, call get().
     MEMORY_POOL_ALWAYS_INLINE bool pop(std::size_t size_class, void*& block) noexcept
     {
         return pop_below(tops_[size_class], block);
@@ -76,7 +76,7 @@ public:
     }
 
     /// Effects: caches a block of that class.
-    /// Returns: whether there was room, and the block is not the last one cached. If not, call put().
+    /// Returns: whether there was room and the block is not the last one cached. If not, call put().
     /// Preconditions: the block belongs to this thread's heap.
     MEMORY_POOL_ALWAYS_INLINE bool push(std::size_t size_class, void* block) noexcept
     {
@@ -93,7 +93,8 @@ public:
         return true;
     }
 
-    /// Returns: the class of a block whose slice has that tag, if this thread's heap owns it; else a larger number.
+    /// Returns: the class of a block whose slice has that tag, if this thread's heap owns the block; otherwise a larger
+    ///   number.
     MEMORY_POOL_ALWAYS_INLINE slice_tag class_in(slice_tag tag) const noexcept { return tag ^ heap_; }
 
     bool has_heap() const noexcept { return own_heap_ > no_heap; }
@@ -104,7 +105,7 @@ public:
     /// Returns: whether the tag belongs to a slab of this thread's heap.
     bool owns(slice_tag tag) const noexcept { return (tag ^ own_heap_) < class_count; }
 
-    /// Effects: attaches that heap, with the blocks in its magazines, to the thread.
+    /// Effects: attaches a heap, with the blocks in its magazines, to the thread.
     void use(thread_heap& memory) noexcept
     {
         heap_ = own_heap_ = memory.slabs.own_tag();
@@ -113,7 +114,7 @@ public:
         memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
     }
 
-    /// Effects: sends the batches in the outbox, and detaches the heap, which keeps its magazines.
+    /// Effects: sends the batches in the outbox and detaches the heap, which keeps its magazines.
     /// Preconditions: has_heap().
     void leave() noexcept
     {
@@ -181,7 +182,7 @@ public:
         update_free_path();
     }
 
-    /// Effects: takes a block of that class; refills an empty magazine from the heap first.
+    /// Effects: takes a block of that class, after refilling an empty magazine from the heap.
     /// Returns: the block, or nullptr if there is no memory.
     /// Preconditions: has_heap().
     void* get(std::size_t size_class) noexcept
@@ -209,9 +210,9 @@ public:
         count_for_samples(size_class, block_count{1});
     }
 
-    /// Effects: creates the magazine for the class of batches, unless it exists. Call this before a remote free: a
-    ///   batch is a block of this heap, so a program may free it by mistake even if the thread never allocated a block
-    ///   of that class.
+    /// Effects: creates the magazine for the class of batches, unless it exists. Call this before a remote free. A
+    ///   batch is a block of this heap, so a program may free a batch by mistake even if the thread never allocated a
+    ///   block of that class.
     /// Preconditions: has_heap().
     void expect_batches() noexcept
     {
@@ -228,15 +229,15 @@ public:
     }
 
     /// Returns: whether this cache may keep freed blocks of that class, whichever heap owns them, because this thread
-    ///   may soon need one. Small blocks go back to their owner at first: its thread uses other blocks on the same
-    ///   cache line. After many remote frees, those other blocks are probably in this cache as well, so small blocks
-    ///   stay, too: a remote free costs ten times as much as caching.
+    ///   may soon need one. At first, small blocks go back to their owner, whose thread uses other blocks on the same
+    ///   cache line. After many remote frees, these other blocks are probably in this cache as well, so small blocks
+    ///   stay, too, because a remote free costs ten times as much as caching.
     bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_that_may_stay(); }
 
-    /// Returns: whether blocks of that class may stay, and the fast path of free caches them.
+    /// Returns: whether blocks of that class may stay and the fast path of free caches them.
     bool stays_at_once(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
-    /// Effects: returns all cached blocks to the heap, and sends the outbox. Adds misuse to a list.
+    /// Effects: returns all cached blocks to the heap and sends the outbox. Adds misuse to a list.
     /// Preconditions: has_heap().
     void put_all_back(misuse_list& found) noexcept
     {
@@ -273,7 +274,7 @@ public:
     }
 
     /// Effects: swaps `block` with a random one of the next few cached blocks of that class, so that the order is
-    ///   unpredictable. Blocks further down are probably not in the processor cache.
+    ///   unpredictable. Only the next few, because blocks further down are probably not in the processor cache.
     template <class Random>
     void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept
     {
@@ -288,11 +289,12 @@ public:
         return MEMORY_POOL_UNLIKELY(is_counting_) ? heap().tops[size_class] : tops_[size_class];
     }
 
-    /// Returns: the top of a magazine; while its thread is in a call, a snapshot.
+    /// Returns: the top of a magazine; a snapshot while its thread is in a call.
     ///
-    /// To the language, this is a data race: the thread does not write its tops with atomic operations, which would
-    /// cost two more instructions in each call of malloc and free (GCC 12). All supported processors read and write a
-    /// pointer as a whole. Callers count with the result, and dereference it only when the thread is known to be idle.
+    /// In the language's terms, this is a data race: the thread does not write its tops with atomic operations, which
+    /// would cost two more instructions in each call of malloc and free (GCC 12). All supported processors read and
+    /// write a pointer as a whole. Callers use the result to count blocks, and dereference it only when the thread is
+    /// known to be idle.
     /// Thread safety: any thread, as long as the thread that owns this cache has not ended.
     MEMORY_POOL_MAY_RACE void** top_from_outside(std::size_t size_class) const noexcept
     {
@@ -352,7 +354,7 @@ private:
         return is_larger;
     }
 
-    /// Grows a magazine that was empty or full. At the byte limit, another magazine may shrink for it.
+    /// Grows a magazine that was empty or full. At the byte limit, another magazine may shrink to make room.
     /// Returns: whether its room has grown.
     MEMORY_POOL_ALWAYS_INLINE bool grow_or_shrink_another(std::size_t size_class, misuse_list& found) noexcept
     {
@@ -362,8 +364,8 @@ private:
         return heap().room(size_class) != class_info[size_class].max_room && shrink_next(found) && grow(size_class);
     }
 
-    /// Samples the next magazine. If it uses less than a quarter of its room, shrinks it to twice its use: the gap
-    /// prevents oscillation. Returns: whether it shrank.
+    /// Samples the next magazine. If it uses less than a quarter of its room, shrinks it to twice its use; the gap
+    /// prevents oscillation. Returns: whether the magazine shrank.
     MEMORY_POOL_ALWAYS_INLINE bool shrink_next(misuse_list& found) noexcept
     {
         const auto [size_class, swing] = heap().demand.sample([this](std::size_t sampled) { return held(sampled); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heap of a thread and its magazines, side by side in pages of their own: see heap_pages.hpp.
+/// The heap of a thread and its magazines, side by side in separate pages: see heap_pages.hpp.
 ///
 ///     small magazines | heap | tops of magazines, while parked | ... | magazine of class 0 | magazine of class 1 | ...
 ///     <----------------------- two pages ----------------------> <-- a page or more each, when they have grown -->
@@ -10,11 +10,11 @@
 ///
 /// A magazine begins small and grows each time it was empty or full, so a thread that needs few blocks caches few. The
 /// small magazines of a few classes are in front of the heap, so a thread with only these touches no extra page for
-/// them. A magazine that outgrows its place moves to the array of its class, which has room for all blocks that it may
-/// ever cache. All magazines of a thread share one byte limit. At the limit, when a magazine needs more room, another
-/// one that uses less than a quarter of its room shrinks: see magazine_demand.hpp. When a thread ends, its magazines
-/// are emptied and start over: at once or, in the reserve, when no other thread has adopted the heap for a while: see
-/// heap_list.hpp.
+/// magazines. A magazine that outgrows its place moves to the array of its class, which has room for all blocks that
+/// the magazine may ever cache. All magazines of a thread share one byte limit. At the limit, when a magazine needs
+/// more room, another magazine that uses less than a quarter of its room shrinks (see magazine_demand.hpp). When a
+/// thread ends, its magazines are emptied and start over, either at once or, in the reserve, when no other thread has
+/// adopted the heap for a while (see heap_list.hpp).
 ///
 /// Thread safety: the thread that has the heap, or, while it is parked, the holder of the lock of the lists.
 #pragma once
@@ -54,7 +54,7 @@ class thread_heap : base::immovable<thread_heap>
     alignas(magazine_period) void* small_magazines_[magazine_places][magazine_place_bytes / sizeof(void*)];
 
 public:
-    /// Effects: makes a heap whose remote frees go through that outbox.
+    /// Effects: makes a heap whose remote frees go through `for_others`.
     thread_heap(page_heap& from, outbox& for_others) noexcept : slabs(from, for_others) { start_without_magazines(); }
 
     /// Returns: the heap that owns the blocks of slices with that tag.
@@ -85,7 +85,7 @@ public:
     /// Returns: where the magazine of a class ends.
     void** end(std::size_t size_class) noexcept { return begin(size_class) + room(size_class); }
 
-    /// Effects: creates the magazine of a class, or enlarges it within the limits. The magazine may move, and keeps its
+    /// Effects: creates the magazine of a class, or enlarges it within the limits. The magazine may move but keeps its
     ///   blocks.
     /// Returns: whether its room has grown.
     bool grow(std::size_t size_class) noexcept
@@ -109,8 +109,7 @@ public:
     }
 
     /// Effects: shrinks the magazine of a class to a room of `smaller` blocks.
-    /// Preconditions: the magazine exists, and has at most `smaller` blocks; `smaller` is at least
-    ///   min_room(size_class).
+    /// Preconditions: the magazine exists and has at most `smaller` blocks; `smaller` is at least min_room(size_class).
     void shrink(std::size_t size_class, block_count smaller) noexcept
     {
         bytes_more_ -= (room(size_class) - static_cast<std::size_t>(smaller)) * class_info[size_class].block_bytes;
@@ -118,7 +117,7 @@ public:
     }
 
     /// Effects: returns the memory of the magazines to the system. Classes with slabs get a magazine of the initial
-    ///   size: blocks may return to it.
+    ///   size, because their blocks may return.
     /// Preconditions: no thread uses the heap, its magazines are empty, and the caller holds the heap lock.
     void drop_magazines() noexcept
     {
@@ -156,18 +155,18 @@ public:
     /// The word behind a magazine, which marks its end.
     static void* full_mark() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 
-    /// Returns: whether the content of the magazines is known. It is unknown if the thread that had the heap did not
-    ///   survive a fork, or its end could not be observed.
+    /// Returns: whether the content of the magazines is known. The content is unknown if the heap's thread did not
+    ///   survive a fork, or if the end of that thread could not be observed.
     /// Preconditions, thread safety: as `held`.
     bool is_known() const noexcept { return used_by != nullptr || is_parked; }
 
     /// Returns: the number of blocks in the magazine of a class; a snapshot while a thread has the heap; 0 if unknown.
-    /// Preconditions: no thread gets or leaves the heap meanwhile.
+    /// Preconditions: no thread gets or leaves the heap during the call.
     /// Thread safety: any thread.
     std::size_t held(std::size_t size_class) noexcept;
 
-    /// Effects: calls `visit(const void* block)` for each block in the magazine of a class; for a snapshot while a
-    ///   thread has the heap. The addresses may be stale: only compare them.
+    /// Effects: calls `visit(const void* block)` for each block in the magazine of a class, or in a snapshot of it
+    ///   while a thread has the heap. The addresses may be stale, so `visit` may only compare them.
     /// Preconditions, thread safety: as `held`.
     template <class Visit>
     void for_each_held(std::size_t size_class, Visit&& visit) noexcept
@@ -187,14 +186,14 @@ public:
     bool is_parked = false;
     bool is_one_of_many = false; ///< Many heaps existed when a thread got this one.
     bool is_kept_whole = false;  ///< Parked in the reserve, with all its free memory.
-    std::size_t bytes_kept = 0;  ///< Its bytes in the reserve.
+    std::size_t bytes_kept = 0;  ///< The heap's bytes in the reserve.
     hardening_of_heap checks;
     magazine_demand demand; ///< Magazine use of its thread.
     // For maintenance, guarded by the lock of the lists.
-    std::uint32_t owner_locks_seen = 0; ///< At the last visit, to see whether its thread drains its inbox.
+    std::uint32_t owner_locks_seen = 0; ///< At the last visit; shows whether the thread drains its inbox.
     std::uint64_t parked_at = 0;        ///< In milliseconds of the release clock.
-    bool is_emptied = false;            ///< Its magazines were emptied since it was parked.
-    thread_cache* used_by = nullptr;    ///< While a thread has it.
+    bool is_emptied = false;            ///< The magazines were emptied since the heap was parked.
+    thread_cache* used_by = nullptr;    ///< The cache of the heap's thread; nullptr if there is none.
     thread_heap* next = nullptr;        ///< In the list of all heaps.
     thread_heap* next_parked = nullptr; ///< In the list of parked heaps.
 
@@ -244,7 +243,7 @@ private:
                                          1 + slabs.outstanding_bytes() / as_many_again_for);
     }
 
-    /// Bytes of blocks by which the magazines have grown since they were made.
+    /// Bytes of blocks by which the magazines have grown since their creation.
     std::size_t bytes_more_ = 0;
     /// For each class, the number of blocks taken from a larger class instead, up to a few.
     std::array<std::uint8_t, class_count> lent_{};

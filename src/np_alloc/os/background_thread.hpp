@@ -124,7 +124,7 @@ private:
     }
 
     /// Effects: resumes a thread that has stopped itself but has not noticed yet; otherwise waits for its end.
-    /// Returns: whether it was resumed.
+    /// Returns: whether the thread was resumed.
     bool goes_on() noexcept MEMORY_POOL_REQUIRES(control_)
     {
         if (!std::exchange(has_stopped_itself_, false))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file Checks whether all bytes of a range have one value, or each word one of three values. Uses the processor's
-/// widest vectors.
+/// \file
+/// Checks whether all bytes of a range have one value, or each word one of three values. Uses the processor's widest
+/// vectors.
 ///
 /// Comparing the memory with itself, shifted by 8 bytes, by `memcmp` reads everything twice. A loop with the
 /// architecture's baseline vectors is even slower.

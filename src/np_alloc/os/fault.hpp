@@ -106,8 +106,8 @@ private:
         return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle;
     }
 
-    /// Effects: terminates the process by the signal. The faulting instruction runs again when the handler returns, so
-    ///   the core dump shows it.
+    /// Effects: terminates the process by the signal. When the handler returns, the faulting instruction runs again, so
+    ///   the core dump shows that instruction.
     void end_process(bool comes_again) const noexcept
     {
         have_process_end();
@@ -166,8 +166,8 @@ inline void handle_fault(int number, siginfo_t* about, void* context)
 } // namespace platform
 
 /// Effects: from now on, calls `watcher` for each fault, before the previous handler.
-/// Returns: whether the system supports it.
-/// Complexity: some system calls.
+/// Returns: whether the system supports watching.
+/// Complexity: a few system calls.
 inline bool watch_faults(fault_watcher watcher) noexcept
 {
     platform::watcher_of_faults.store(watcher, std::memory_order_release);
@@ -179,7 +179,7 @@ inline bool watch_faults(fault_watcher watcher) noexcept
 
 /// Effects: restores the previous handlers, except where another handler has been installed since. That handler may
 ///   still call this library's handler.
-/// Complexity: some system calls.
+/// Complexity: a few system calls.
 inline void stop_watching_faults() noexcept
 {
     platform::watcher_of_faults.store(nullptr, std::memory_order_release);

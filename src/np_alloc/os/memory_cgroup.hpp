@@ -190,7 +190,7 @@ private:
 
     bool find() noexcept { return find("/proc/self/cgroup", "/proc/self/mountinfo", directory_); }
 
-    /// Joins strings. Returns: whether they fit into `to`.
+    /// Joins strings. Returns: whether the result fits into `to`.
     static bool join(path& to, const char* first, const char* second = "", const char* third = "") noexcept
     {
         const int length = std::snprintf(to.data(), to.size(), "%s%s%s", first, second, third);
@@ -265,7 +265,7 @@ private:
         return is_below && !is_all && std::strstr(group, "/..") == nullptr ? group + length : "";
     }
 
-    /// Effects: opens the files in the directory, or in its nearest ancestor that has them.
+    /// Effects: opens the files in the directory, or in its nearest ancestor that has these files.
     bool open_files() noexcept
     {
         for (;;) {

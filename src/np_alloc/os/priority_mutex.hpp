@@ -10,8 +10,8 @@
 ///                 holder                   the number of a thread
 ///                 holder | FUTEX_WAITERS   real-time threads wait in the kernel (FUTEX_LOCK_PI), which hands the mutex
 ///                                          off to the first of them
-///     sleepers:   1                        other threads may sleep (FUTEX_WAIT); they get no handoff, as then each
-///                                          would wait for the one before it to be scheduled
+///     sleepers:   1                        other threads may sleep (FUTEX_WAIT); they get no handoff, because each
+///                                          would then wait for the previous one to be scheduled
 ///
 /// Under contention, a thread spins before it sleeps: see short_wait.hpp. If the kernel refuses (a filter, an old
 /// emulator) or mistakes another thread for the holder, a real-time thread sleeps like other threads. The child of a
@@ -119,7 +119,7 @@ private:
     MEMORY_POOL_NOINLINE static void ask_for_number() noexcept
     {
         const int errno_before = errno;
-        // If the kernel refuses the call, it will find no thread with the resulting number.
+        // If the kernel refuses the call, no thread has the resulting number.
         number_of_this_thread = static_cast<std::uint32_t>(::syscall(SYS_gettid)) & number_bits;
         errno = errno_before;
     }

@@ -27,8 +27,8 @@ inline void write_to_standard_error(const char* text, std::size_t length) noexce
     (void)write_all(standard_error, text, length);
 }
 
-/// Effects: duplicates stderr, for messages at the end of a program that has closed stderr. Child programs do not
-///   inherit the duplicate.
+/// Effects: duplicates stderr, for the last messages of a program that closes stderr before it ends. Child programs do
+///   not inherit the duplicate.
 /// Returns: the descriptor, a high number where possible; `standard_error` on failure.
 inline descriptor open_standard_error_again() noexcept
 {

@@ -46,7 +46,7 @@ inline void unlock_stdio_list() noexcept
 }
 
 /// Effects: resets the lock to free, regardless of its recursion count. (In the child of a multithreaded process, glibc
-///   has reset it already.)
+///   has already reset the lock.)
 /// Preconditions: this is the child of a fork, with a single thread.
 inline void reset_stdio_list_lock() noexcept
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Large blocks in the region: each is one run, which can grow, shrink and move.
+/// Large blocks in the region. Each is one run, which can grow, shrink and move.
 ///
 ///     | slice with tag large_block | slice with tag inside_large_block | ... |
 ///     <-------- requested, up to the end of a page -------->  <--- tail ---->
 ///
-/// A tail may have memory left from a longer block. It is purged when the run is taken again, if the tails of all large
-/// blocks are large compared with the requested bytes.
+/// A tail may still have the memory of an earlier, longer block. If the tails of all large blocks are large compared
+/// with the requested bytes, the tail is purged when the run is taken again.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -48,8 +48,8 @@ public:
 
     constexpr explicit large_runs(run_source& source) noexcept : source_(source) {}
 
-    /// Tells the analysis that the caller holds the lock of the source: the analysis does not know that it is the same
-    /// lock.
+    /// Tells the thread safety analysis that the caller holds the source's lock. The analysis does not know that both
+    /// locks are the same.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(source_.mutex) {}
 
     /// Effects: makes a large block.
@@ -63,13 +63,13 @@ public:
     }
 
     /// Effects: frees a large block.
-    /// Returns: whether there was one; not if another thread has freed it meanwhile.
+    /// Returns: whether there was a large block; false if another thread has already freed it.
     bool give_large(slice_index first) noexcept { return give_large(first, true); }
 
-    /// Effects: replaces the large block at `first` by one of at least `bytes` with the same content. If the new block
-    ///   has no memory yet, and the system can do it, moves the memory of the old block, which costs less than copying
-    ///   and page faults. Otherwise copies. Calls `before_free()` before the old block becomes free and another thread
-    ///   may get its addresses.
+    /// Effects: replaces the large block at `first` with one of at least `bytes` that has the same content. If the new
+    ///   block has no memory yet, and the system supports it, moves the old block's memory, which costs less than
+    ///   copying and page faults. Otherwise, copies. Calls `before_free()` before the old block becomes free and
+    ///   another thread may get its addresses.
     /// Returns: the new run; `first` is no_slice if there is no memory, and then the old block is unchanged.
     /// Preconditions: `bytes` is at least the size of the old block; this is not the checked build.
     template <class BeforeFree>
@@ -94,8 +94,9 @@ public:
         return moved;
     }
 
-    /// Effects: resizes a large block in place: extends it as needed, or shortens it if more than a quarter is unused.
-    /// Returns: whether it has room for `bytes` now.
+    /// Effects: resizes a large block in place: extends the block as needed, or shortens it if more than a quarter is
+    ///   unused.
+    /// Returns: whether the block now has room for `bytes`.
     bool resize_large(slice_index first, std::size_t bytes) noexcept
     {
         if (run_source::slices_for(bytes) == 0 || !run_source::is_conceivable(bytes))
@@ -114,7 +115,7 @@ public:
         resized_.fetch_add(bytes - std::exchange(source_.region.record(first).asked, bytes), std::memory_order_relaxed);
     }
 
-    /// Returns: whether freeing a block of `bytes` revokes it.
+    /// Returns: whether a block of `bytes` is revoked when it is freed.
     static bool is_revoked_when_freed(std::size_t bytes) noexcept
     {
         return checks_type::revoked::are_for(bytes) && the_options.get(np_option_guard_pages) != 0;
@@ -122,14 +123,14 @@ public:
 
     /// Returns: the revoked large block that contained the address; nullptr if there is none.
     /// Thread safety: as guarded_slots::nearest.
-    // Not analyzed: the fault handler calls this, and cannot wait for a lock.
+    // Not analyzed: called by the fault handler, which cannot wait for a lock.
     const guarded_block* freed_at(const void* address) const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         return source_.revoked.find(address);
     }
 
-    /// Returns: the large block whose guard contains the address, or the block behind the guard, if that is nearer;
-    ///   nothing if there is neither.
+    /// Returns: the large block whose guard contains the address, or the large block behind the guard if that block is
+    ///   nearer; nothing if there is neither.
     /// Thread safety: as freed_at.
     std::optional<guarded_block> guarded_at(const void* address) const noexcept
     {
@@ -153,11 +154,11 @@ public:
 
     std::byte* begin_of_large(slice_index first) const noexcept { return source_.checks.begin_of_large(first); }
 
-    /// Returns: bytes of a run of that length, without slices that are only guard.
+    /// Returns: bytes of a run of `length` slices, without slices that are only guard.
     std::size_t bytes_of_run(std::uint32_t length) const noexcept
     {
         const std::uint32_t guard = source_.checks.guard_slices();
-        return (length > guard ? length - guard : 1) * slice_bytes; // To a concurrent walk, a new run may look shorter.
+        return (length > guard ? length - guard : 1) * slice_bytes; // A concurrent walk may see a new run as shorter.
     }
 
     void count_large(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
@@ -211,17 +212,18 @@ private:
             });
             return {};
         }
-        if (found.damaged != nullptr) // Last, as the error handler may call longjmp.
+        if (found.damaged != nullptr) // Last, because the error handler may call longjmp.
             report_misuse(error_kind::write_after_free, found.damaged, 0);
         return taken;
     }
 
-    /// Records which pages at the end of the run are clean; a large block of `bytes` does not need them.
+    /// Records which pages at the end of the run, beyond a large block of `bytes`, are clean.
     /// Returns: bytes at the end of the run that the caller must purge.
     std::size_t start_tail(const run& taken, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         constexpr std::size_t page_bytes = 4096;
-        // Purging less does not pay for the system call and later page faults; nor does less than a quarter of a run.
+        // Purging less than this, or less than a quarter of a run, does not pay for the system call and later page
+        // faults.
         constexpr std::size_t min_purged_bytes = 5 * page_bytes;
         constexpr std::size_t max_tails_bytes = std::size_t{8} << 20;
         if (is_checked)
@@ -259,8 +261,8 @@ private:
         return record.clean_since == long_runs_.load(std::memory_order_relaxed) ? record.clean_pages : 0;
     }
 
-    /// Forgets the clean pages of slices of a new large block. For a long block, forgets the clean pages of all blocks,
-    /// because visiting each of its slices would take longer than allocating it.
+    /// Forgets the clean pages recorded for slices of a new large block. For a long block, forgets the clean pages of
+    /// all blocks, because visiting each slice would take longer than the allocation.
     void forget_tails(slice_index first, std::uint32_t slices) noexcept
     {
         if (slices > max_slices_with_tail) {
@@ -325,7 +327,7 @@ private:
         return true;
     }
 
-    /// Effects: moves the memory of a large block without copying it. Called without the lock, because it may take
+    /// Effects: moves the memory of a large block without copying. Called without the lock, because the move may take
     ///   long.
     os::moving move_memory(slice_index from, const run& to) noexcept
     {
@@ -363,7 +365,7 @@ private:
     }
 
     /// Effects: makes a large block a run without an owner.
-    /// Returns: its length in slices.
+    /// Returns: the run's length in slices.
     std::uint32_t end_large(slice_index first) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         const std::uint32_t length = source_.region.record(first).length;
@@ -406,7 +408,7 @@ private:
         return slice;
     }
 
-    /// Returns: the description to keep of a large block that is being freed; nothing if it will not be revoked.
+    /// Returns: the description to keep of a large block that is being freed; nothing if the block will not be revoked.
     std::optional<guarded_block> description_of(slice_index first) noexcept
     {
         if (!is_revoked_when_freed(source_.checks.bytes_of_large(first)) || !can_revoke_more())
@@ -436,10 +438,11 @@ private:
         return source_.revoked.has_room();
     }
 
-    /// Effects: records where mappings of the system begin once the memory of the run at `from` has moved to `to`: at
+    /// Effects: records where the system's mappings begin after the memory of the run at `from` has moved to `to`: at
     ///   both ends of both runs.
-    /// Returns: whether there is room for more mappings, and the memory to move is one mapping. If it is several, Linux
-    ///   moves none, or, since 6.17, one after the other, and may stop halfway at its limit on mappings.
+    /// Returns: whether there is room for more mappings, and the memory to move is one mapping. If the memory is
+    ///   several mappings, Linux moves none of them. Since 6.17, Linux moves them one by one, and may stop halfway at
+    ///   its limit on mappings.
     bool note_mappings(slice_index from, slice_index to) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         const std::uint32_t length = source_.region.record(from).length;
@@ -452,7 +455,7 @@ private:
         return true;
     }
 
-    /// Upper bound for mappings made by moves, of the 65,530 that Linux lets a process have. Beyond it, memory is
+    /// Maximum number of mappings made by moves, of the 65,530 that Linux allows a process. At this limit, memory is
     /// copied.
     static constexpr std::size_t max_mappings = 16'384;
 
@@ -464,6 +467,6 @@ private:
     static constexpr std::uint32_t max_slices_with_tail = 4;
     std::atomic<std::uint32_t> long_runs_{0};
     std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0; ///< As requested when blocks were made.
-    std::atomic<std::size_t> resized_{0}; ///< Later changes by resizing, without the lock.
+    std::atomic<std::size_t> resized_{0}; ///< Later changes by resizing, counted without the lock.
 };
 } // namespace memory_pool::np

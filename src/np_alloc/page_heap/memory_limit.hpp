@@ -8,11 +8,11 @@
 ///                                      |  crossing it returns free memory   |  allocations
 ///                                      |  and calls the callback            |  fail
 ///
-/// The page heap calls admits() before it allocates, and note() whenever the count changes. Sweeps and callbacks need
-/// other locks, or no locks at all: see engine/memory_limits.hpp.
+/// The page heap calls admits() before it allocates, and note() whenever the count changes. Sweeps need other locks,
+/// and callbacks must run without locks: see engine/memory_limits.hpp.
 ///
-/// Thread safety: any thread may call is_crossed(), take_crossing() and refusals(); otherwise none, the page heap has a
-///   lock.
+/// Thread safety: any thread may call is_crossed(), take_crossing() and refusals(). Other members need the lock of the
+///   page heap.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -24,7 +24,7 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// A function of the program to call above the soft limit.
+/// A function of the program that the library calls above the soft limit.
 struct soft_limit_callback
 {
     void (*function)(std::size_t bytes, void* argument) = nullptr;
@@ -36,7 +36,7 @@ struct soft_limit_callback
 class memory_limit : base::immovable<memory_limit>
 {
 public:
-    /// Effects: sets both limits; 0: no limit.
+    /// Effects: sets both limits; 0 means no limit.
     void set(std::size_t hard_bytes, std::size_t soft_bytes) noexcept
     {
         hard_bytes_ = hard_bytes;
@@ -55,7 +55,7 @@ public:
         return hard_bytes_ == 0 || (bytes <= hard_bytes_ && more <= hard_bytes_ - bytes);
     }
 
-    /// Effects: counts a refused request of that many bytes, unless the request alone exceeds the limit.
+    /// Effects: counts a refused request for `bytes`, unless the request alone exceeds the limit.
     void note_refused(std::size_t bytes) noexcept
     {
         if (bytes <= hard_bytes_)

@@ -46,7 +46,7 @@ struct page_heap_statistics
     std::size_t slabs;         ///< Number of slabs.
     std::size_t large_blocks;  ///< Number of large blocks, including blocks outside of the region.
     std::size_t large;         ///< In large blocks.
-    std::size_t large_asked;   ///< Requested of `large`; outside of the region, all bytes of blocks.
+    std::size_t large_asked;   ///< Requested bytes of `large`; outside of the region, all bytes of blocks.
     std::size_t metadata;      ///< Tables of the region, states of blocks, and guard pages of samples.
 };
 
@@ -63,7 +63,7 @@ public:
     large_runs& large() noexcept { return large_; }
     const large_runs& large() const noexcept { return large_; }
 
-    /// Effects: makes a slab of that class for the heap with the tag `heap`. `will_be_filled`: a huge page is
+    /// Effects: makes a slab of `size_class` for the heap with the tag `heap`. `will_be_filled`: a huge page is
     ///   worthwhile.
     /// Returns: its run; `first` is no_slice if there is no memory.
     run take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
@@ -148,14 +148,15 @@ public:
     /// Preconditions: as guarded_slots::take.
     MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
-        const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may take its own.
+        const auto by = os::call_stack::of_this_thread(); // Without the lock, because the loader may take its own.
         return take_outside(bytes, [&] {
             source_.mutex.assume_held();
             return direct_.take_guarded(bytes, by);
         });
     }
 
-    /// Effects: if `block` is in a guarded slot, moves it so that as little room as possible is left behind `bytes`.
+    /// Effects: if `block` is in a guarded slot, moves the block so that as little room as possible is left behind
+    ///   `bytes`.
     /// Returns: the block, which may begin elsewhere.
     /// Preconditions: as guarded_slots::fit.
     void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
@@ -182,7 +183,7 @@ public:
     }
 
     /// Effects: frees a block outside of the region.
-    /// Returns: whether there was one; not if another thread has freed it meanwhile.
+    /// Returns: whether there was such a block; false if another thread has already freed it.
     MEMORY_POOL_NOINLINE bool give_direct(const void* block) noexcept
     {
         const auto by =
@@ -197,7 +198,7 @@ public:
         return true;
     }
 
-    /// Returns: the error of freeing an address outside of the region where no block begins.
+    /// Returns: the error in freeing an address outside of the region where no block begins.
     wrong_address what_is_wrong_with(const void* address) noexcept
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
@@ -228,10 +229,10 @@ public:
         return direct_.hold(address);
     }
 
-    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until it returns
-    ///   false.
+    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until `visit`
+    ///   returns false.
     /// Returns: whether no call returned false.
-    /// Preconditions: no such block is added or removed meanwhile.
+    /// Preconditions: no such block is added or removed during the call.
     // Not analyzed: the preconditions exclude concurrent changes.
     template <class Visit>
     bool for_each_direct(Visit&& visit) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
@@ -267,7 +268,7 @@ public:
                     source_.library_slices * slice_bytes};
     }
 
-    /// Returns: bytes of blocks in use in slabs beyond the requests; 0 in the unchecked build.
+    /// Returns: bytes of blocks in use in slabs beyond the requests; 0 in the plain build.
     /// Complexity: linear in the slices ever used.
     std::size_t slack_in_slabs() noexcept
     {
@@ -288,7 +289,7 @@ public:
     {
         std::size_t pages = 0;
         const auto add = [&pages](void* memory, std::size_t bytes) { pages += os::resident_pages(memory, bytes); };
-        source_.region.for_each_range(add); // Without the lock, as this may take long.
+        source_.region.for_each_range(add); // Without the lock, because this may take long.
         const base::lock_guard lock(source_.mutex);
         direct_.for_each_range(add);
         source_.revoked.for_each_backing_copy(add);
@@ -305,8 +306,8 @@ private:
         return bytes;
     }
 
-    /// Effects: with the lock held, calls `take()`, which returns a block of `bytes` outside of the region, and counts
-    ///   the block.
+    /// Effects: with the lock held, calls `take()`, which returns a block of `bytes` outside of the region, and then
+    ///   counts the block.
     /// Returns: the block; nullptr if `take()` fails, or the limit of the process is reached.
     template <class Take>
     void* take_outside(std::size_t bytes, Take&& take) noexcept

@@ -6,8 +6,8 @@
 ///     region -> runs -> taken, and tagged with its owner -> returned: free, with memory -> purged: free, without
 ///                             -> discarded: inaccessible, and counted towards no limit
 ///
-/// Callers that allocate or free a run purge due runs, without the lock. A purged run can be reused as it is. A purged
-/// run of 2 MiB or more that is not reused for another decay time is discarded.
+/// Threads that allocate or free a run also purge due runs, without the lock. A purged run can be reused as it is. A
+/// purged run of 2 MiB or more that is not reused for another decay time is discarded.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -50,8 +50,8 @@ public:
     using region_type = np::region<std::atomic<slice_tag>, record_of_slice, record_of_part>;
     using checks_type = checks_of_runs<region_type>;
 
-    /// Effects: reserves addresses, unless that was done already. `is_to_grow`: reserves as few as possible, if the
-    ///   system lets a reservation grow.
+    /// Effects: reserves addresses, unless addresses are already reserved. `is_to_grow`: reserves as few as possible,
+    ///   if the system lets a reservation grow.
     /// Returns: whether addresses are reserved.
     bool start(std::size_t max_bytes, bool is_to_grow = false) noexcept
     {
@@ -74,7 +74,7 @@ public:
     }
 
     /// Effects: releases all addresses.
-    /// Preconditions: no memory is in use, or will be touched again.
+    /// Preconditions: no memory is in use or will be touched again.
     void stop() noexcept
     {
         region.release();
@@ -98,7 +98,7 @@ public:
             const base::lock_guard lock(mutex);
             end_waiting();
         }
-        // A run that the system refuses to purge becomes the youngest, and is not tried again.
+        // A run that the system refuses to purge becomes the youngest and is not tried again.
         for (std::size_t left = with_runs([](const auto& all) { return all.dirty(); }) * slice_bytes; left != 0;) {
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
             if (last.bytes == 0)
@@ -112,8 +112,8 @@ public:
         return bytes;
     }
 
-    /// Effects: purges or discards up to `max_runs` free runs: first runs that have kept their memory for decay_ms()
-    ///   milliseconds, then runs that were purged at least that long ago.
+    /// Effects: purges or discards up to `max_runs` free runs: first runs that have been free with memory for
+    ///   decay_ms() milliseconds, then runs that were purged at least decay_ms() milliseconds ago.
     /// Returns: whether there were `max_runs` such runs.
     bool purge_old(int max_runs) noexcept
     {
@@ -124,7 +124,7 @@ public:
         return left == 0;
     }
 
-    /// Effects: purges free runs before they are due, because most memory is free; a no-op while early purges are
+    /// Effects: purges free runs before they are due, because most memory is free. A no-op while early purges are
     ///   paused.
     void purge_fallen() noexcept
     {
@@ -133,7 +133,7 @@ public:
             purge({now, max_runs_at_fall});
     }
 
-    /// Effects: as purge_fallen(), for a thread that ends, if most memory is free, because there may be no later call.
+    /// Effects: as purge_fallen(), if most memory is free, for a thread that ends, because no later call may follow.
     void purge_if_mostly_free() noexcept
     {
         const auto is_mostly_free = [](const auto& all) {
@@ -170,7 +170,7 @@ public:
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
 
-    /// Returns: the number of runs in use without an owner: runs in quarantine, runs of the library, and lost runs,
+    /// Returns: the number of runs in use without an owner: runs in quarantine, the library's runs, and lost runs,
     ///   whose addresses belong to another mapping.
     std::size_t unowned_runs() noexcept
     {
@@ -178,8 +178,8 @@ public:
         return lost_runs_ + library_slices + waiting_.count();
     }
 
-    /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until it returns
-    ///   false.
+    /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until `visit`
+    ///   returns false.
     /// Returns: whether no call returned false.
     /// Preconditions: the runs are valid and do not change.
     template <class Visit>
@@ -196,7 +196,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex) { mutex.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex) { mutex.unlock_after_fork(); }
 
-    /// Effects: in the child of a fork, finishes the purges of threads that do not exist there, and forgets moves in
+    /// Effects: in the child of a fork, finishes the purges of threads that do not exist there and forgets moves in
     ///   flight.
     // Not analyzed: the thread that forks holds all locks, so the lock is a no-op in purge().
     void finish_purges() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
@@ -206,7 +206,7 @@ public:
         huge_pages.parts().forget_moves();
     }
 
-    /// Returns: the number of slices for `bytes`, at least one; 0 if it exceeds any region.
+    /// Returns: the number of slices for `bytes`, at least one; 0 if the number exceeds any region.
     static constexpr std::uint32_t slices_for(std::size_t bytes) noexcept
     {
         if (bytes > std::size_t{1} << 47)
@@ -220,9 +220,9 @@ public:
         constexpr void operator()(const run&) const noexcept {}
     };
 
-    /// Effects: takes slices, and calls `mark(const run&)` to tag them with the lock held, so a fork finds them tagged,
-    ///   or free. `has_guard`: the last guard_slices() slices are a guard. The run is placed where slices are guarded
-    ///   already, if possible.
+    /// Effects: takes slices, and calls `mark(const run&)` to tag them with the lock held, so a fork finds the slices
+    ///   either tagged or free. `has_guard`: the last guard_slices() slices are a guard; if possible, the run is placed
+    ///   where slices are already guarded.
     /// Returns: the run; `first` is no_slice if there is no memory.
     template <class Mark = no_marks>
     run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}, bool has_guard = false) noexcept
@@ -245,14 +245,15 @@ public:
         return runs.dirty() + runs.being_purged() + waiting_.slices() - free_guard_slices();
     }
 
-    /// Returns: free slices that are only guard: free runs of large blocks keep their guards until they are used again.
+    /// Returns: free slices that are only guard. Former runs of large blocks keep their guards until they are used
+    ///   again.
     std::size_t free_guard_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const std::size_t all = checks.guarded_slices();
         return std::min(all - std::min(all, guard_slices), runs.dirty() + runs.being_purged() + waiting_.slices());
     }
 
-    /// Returns: whether the system could ever provide that much memory.
+    /// Returns: whether the system could ever provide `bytes`.
     static bool is_conceivable(std::size_t bytes) noexcept
     {
         constexpr std::size_t min_bytes_to_ask = std::size_t{1} << 30;
@@ -279,7 +280,7 @@ public:
         return taken.first;
     }
 
-    /// Effects: returns such a slice.
+    /// Effects: returns a slice from take_for_library().
     void give_of_library(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         --library_slices;
@@ -287,8 +288,8 @@ public:
     }
 
     /// Effects: purges free runs until the hard limit admits `growth()` more bytes, then calls `take()`, which adds at
-    ///   most that many. Calls both with the lock held. If the limit never admits them, purges all free runs, and
-    ///   does not call `take()`. Counts refusals.
+    ///   most as many bytes. Calls both with the lock held. If the limit never admits the bytes, purges all free runs
+    ///   and does not call `take()`. Counts refusals.
     template <class Growth, class Take>
     void take_within_limit(Growth&& growth, Take&& take) noexcept
     {
@@ -307,7 +308,7 @@ public:
             }
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
             if (!last.is_done && (last.bytes != 0 || this_thread_forks))
-                return; // The system refuses, or other threads are purging and wait for this one.
+                return; // The system refuses, or other threads are purging and are waiting for this one.
             if (last.bytes == 0)
                 wait.once_more(); // Other threads are purging.
         }
@@ -321,8 +322,8 @@ public:
         dirty_slices_.store(runs.dirty() + waiting_.slices(), std::memory_order_relaxed);
     }
 
-    /// Times a first touch without the lock, and further touches if it took long. The caller owns the slices up to
-    /// `end`. A no-op in the checked build, where a page may still be a guard.
+    /// Times a first touch without the lock, and further touches if the first took long. The caller owns the slices up
+    /// to `end`. A no-op in the checked build, where a page may still be a guard.
     void measure(first_touch touch, slice_index end) noexcept
     {
         if constexpr (is_checked)
@@ -377,9 +378,9 @@ public:
         return taken;
     }
 
-    /// Frees slices. With the lock held, `unmark()` removes their tags, and returns their number, or 0 if they have no
+    /// Frees slices. With the lock held, `unmark()` removes their tags and returns their number, or 0 if they have no
     /// owner. `waits`: the slices go to quarantine.
-    /// Returns: whether they had an owner.
+    /// Returns: whether the slices had an owner.
     template <class Unmark>
     bool give(slice_index first, bool is_dirty, Unmark&& unmark, bool waits = false) noexcept
     {
@@ -445,8 +446,8 @@ private:
         return plan.max_runs;
     }
 
-    /// Returns: the capacity of this quarantine, in slices: as many bytes as the quarantines of 64 threads. None under
-    ///   a hard limit, because clean neighbours of a run that leaves the quarantine count as dirty.
+    /// Returns: the capacity of this quarantine, in slices: as many bytes as the quarantines of 64 threads. 0 under a
+    ///   hard limit, because clean neighbours of a run that leaves the quarantine count as dirty.
     std::size_t max_waiting_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         constexpr std::size_t threads = 64;
@@ -454,8 +455,8 @@ private:
                                                : 0;
     }
 
-    /// Effects: frees the oldest runs in quarantine until at most `max_slices` slices stay, not counting guards. One
-    ///   run may stay, however long, unless `max_slices` is 0.
+    /// Effects: frees the oldest runs in quarantine until at most `max_slices` slices remain, not counting guards. One
+    ///   run of any length may remain, unless `max_slices` is 0.
     void end_waiting(std::size_t max_slices = 0) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const auto of_blocks = [this] {
@@ -477,7 +478,7 @@ private:
         return runs.has_dirty_since(before) || waiting_.has_waited_since(before);
     }
 
-    /// Returns: the run `taken`, if all of it is accessible now; otherwise no run.
+    /// Returns: the run `taken` if all of it is now accessible; otherwise no run.
     run restored(const run& taken, std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const os::moving result =
@@ -499,7 +500,7 @@ private:
             void* memory;
             std::size_t bytes;
         };
-        std::array<kept, revoked_runs::max_count> all; // To release without the lock, as that takes long.
+        std::array<kept, revoked_runs::max_count> all; // To release without the lock, because that takes long.
         std::size_t count = 0;
         {
             const base::lock_guard lock(mutex);
@@ -515,11 +516,11 @@ private:
     /// Result of purging a run.
     struct purge_attempt
     {
-        std::size_t bytes = 0; ///< Of the run; 0: there was none.
+        std::size_t bytes = 0; ///< Bytes of the run; 0 if there was none.
         bool is_done = false;
     };
 
-    /// Effects: purges the oldest free run, if a part of it has been free since `since`.
+    /// Effects: purges the oldest free run if a part of it has been free since `since`.
     purge_attempt purge_dirty_since(std::uint64_t since) noexcept
     {
         run oldest;
@@ -536,7 +537,7 @@ private:
         return purge(oldest);
     }
 
-    /// Effects: purges a run that was taken to be purged, and returns it.
+    /// Effects: purges a run taken for this purpose, and returns the run.
     purge_attempt purge(const run& taken) noexcept
     {
         const std::size_t bytes = taken.length * slice_bytes;
@@ -556,8 +557,8 @@ private:
         return {bytes, is_done};
     }
 
-    /// Effects: discards the oldest clean run of 2 MiB or more, if a part of it has been clean since `since`.
-    /// Returns: whether there was one.
+    /// Effects: discards the oldest clean run of 2 MiB or more if a part of it has been clean since `since`.
+    /// Returns: whether there was such a run.
     bool discard_clean_since(std::uint64_t since) noexcept
     {
         run oldest;
@@ -582,7 +583,8 @@ private:
         return true;
     }
 
-    /// Effects: discards slices, if there are any. If the system refuses, they stay accessible until they are needed.
+    /// Effects: discards slices, if there are any. If the system refuses, the slices stay accessible until they are
+    ///   needed.
     void discard(const run& discarded) const noexcept
     {
         const std::size_t bytes = discarded.length * slice_bytes;
@@ -598,8 +600,8 @@ private:
         discard(discarded);
     }
 
-    /// Effects: releases the addresses behind all runs, if they are worth a system call: the program may need them for
-    ///   something else.
+    /// Effects: releases the addresses behind all runs, which the program may need for something else, if they are
+    ///   worth a system call.
     void shrink_region() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         constexpr std::size_t min_slices = (std::size_t{1} << 20) / slice_bytes;

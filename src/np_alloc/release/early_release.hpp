@@ -62,6 +62,6 @@ private:
     std::atomic<std::uint64_t> at_{0}; ///< Time of the last early purge.
     std::atomic<std::uint64_t> pauses_until_{0};
     std::atomic<std::size_t> bytes_{0};  ///< Purged early since the last pause.
-    std::atomic<std::size_t> reused_{0}; ///< The part of `bytes_` in use again.
+    std::atomic<std::size_t> reused_{0}; ///< The part of `bytes_` that is in use again.
 };
 } // namespace memory_pool::np

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Decides when there is memory pressure, and how often to answer it by returning free memory to the system.
+/// Decides when there is memory pressure, and how often to respond by returning free memory to the system.
 ///
 ///     signal:     a limit was reached since the last check, or processes stalled on memory a tenth of the time
 ///     pressure:   from a signal until ten seconds after the last one
 ///     pause:      from an answer to the next one: 100 ms; doubled, up to 10 s, by each answer that returns little, or
 ///                 finds half of the memory that the last answer returned in use again
 ///
-/// Thread safety: none; one thread decides.
+/// Thread safety: none; use from one thread.
 #pragma once
 
 #include "../os/memory_cgroup.hpp"
@@ -28,7 +28,7 @@ public:
     static constexpr std::uint64_t max_pause_ms = 10'000;
     /// Pressure ends this long after the last signal.
     static constexpr std::uint64_t lasts_ms = 10'000;
-    /// An answer that returns less than this, or less than this fraction of the reserved bytes, has returned little.
+    /// An answer that returns less than this, or less than this fraction of the reserved bytes, returns little.
     static constexpr std::size_t little_bytes = std::size_t{1} << 20;
     static constexpr std::size_t little_part = 64;
     /// The share of stalls is measured over at least this time.
@@ -42,7 +42,7 @@ public:
             note_counts(*counts, now);
     }
 
-    /// Effects: records the totals of the kernel.
+    /// Effects: records the kernel's totals.
     /// Returns: whether the new totals are a signal.
     bool note(const std::optional<os::pressure_counts>& counts, std::uint64_t now) noexcept
     {
@@ -66,7 +66,7 @@ public:
     /// Returns: whether to answer now.
     bool is_due(std::uint64_t now) const noexcept { return is_pending_ && now >= earliest_answer(); }
 
-    /// Returns: how long to wait until the next check: until an answer is due, but at most `max_ms`.
+    /// Returns: milliseconds until the next check: until an answer is due, but at most `max_ms`.
     std::uint64_t wait_ms(std::uint64_t now, std::uint64_t max_ms) const noexcept
     {
         if (!is_pending_)
@@ -126,6 +126,6 @@ private:
     std::uint64_t pause_ms_ = min_pause_ms;
     answer answer_;
     bool is_on_ = false;
-    bool is_pending_ = false; ///< A signal is not answered yet.
+    bool is_pending_ = false; ///< A signal has not been answered yet.
 };
 } // namespace memory_pool::np

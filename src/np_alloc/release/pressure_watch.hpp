@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Watches for memory pressure, on the background thread.
+/// Watches for memory pressure on the background thread.
 ///
 ///     background thread:   wait -> check -> (an answer is due) -> heap_maintenance returns memory -> note_answer
 ///     program:             descriptor(): readable after each answer
@@ -41,13 +41,13 @@ struct pressure_statistics
 class pressure_watch : base::immovable<pressure_watch>
 {
 public:
-    /// Intervals of checks with and without pressure. A change of memory.events wakes the background thread at once,
-    /// but stalls do not.
+    /// Intervals between checks, with and without pressure. A change of memory.events wakes the background thread at
+    /// once, but stalls do not.
     static constexpr std::uint64_t pressed_tick_ms = 250;
     static constexpr std::uint64_t tick_ms = 1000;
 
-    /// Effects: starts to watch the control group in `directory`, or, if that is nullptr, the group of the process. A
-    ///   no-op if there is no such group.
+    /// Effects: starts to watch the control group in `directory`; nullptr: the group of the process. A no-op if there
+    ///   is no such group.
     void start(const char* directory) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -159,7 +159,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
-    /// Effects: in the child of a fork, stops watching; until then, the child shares the descriptors with its parent.
+    /// Effects: stops watching in the child of a fork, which shares the descriptors with its parent until this call.
     void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         state_.store(np_pressure_off, std::memory_order_relaxed);
@@ -170,7 +170,7 @@ public:
     }
 
 private:
-    /// Looks for the group again after its removal: the process is in another group, or will be.
+    /// Looks for the group again after its removal: the process is, or will be, in another group.
     void look_for_group(std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const bool is_there = group_.open_again();

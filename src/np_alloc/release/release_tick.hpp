@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Ticks of a thread: when it checks for memory to return, even if its magazines serve every call.
+/// A thread's ticks: its checks for memory to return, even if its magazines serve every call.
 ///
 ///     debt:      ______/----------------------------------\______  dirty runs, sparse slabs
 ///     thread:      busy, busy, | few calls:  .   .    .   .    .   its calls
 ///     ticks on:      .....................................         frees take the slow path
 ///
 /// A free that a magazine serves runs no code of the policy. So while ticks are on, every free takes the slow path (see
-/// thread_cache.hpp). Ticks start when debt exceeds its previous peak, and stop when the debt is paid. They slow a busy
-/// thread down, so they also stop while its slow calls are frequent, because slow calls tick as well. A burst of frees
-/// raises the debt, so ticks stay on after it, when the thread may be idle.
+/// thread_cache.hpp). Ticks start when debt exceeds its previous peak, and stop when the debt is paid. Because ticks
+/// slow a busy thread down, they also stop while its slow calls, which tick as well, are frequent. A burst of frees
+/// raises the debt, so ticks stay on after the burst, when the thread may be idle.
 ///
 /// Thread safety: none; use one object per thread.
 #pragma once
@@ -48,8 +48,8 @@ public:
     /// Returns: whether this free checks the clock.
     bool is_due() noexcept { return --left_ == 0; }
 
-    /// Effects: schedules the next check of the clock. In a burst, only some frees check it.
-    /// Returns: whether to check for a fall as well: once in eight checks.
+    /// Effects: schedules the next check of the clock. In a burst, only some frees check the clock.
+    /// Returns: whether to check for a fall as well; true for one of eight checks.
     bool look(std::uint64_t now) noexcept
     {
         frees_ += interval_;
@@ -110,8 +110,8 @@ public:
         fallen_to_ = never;
     }
 
-    /// Effects: forgets the peak of debt if ticks stopped at least `milliseconds` ago. Not sooner: debt fluctuates in a
-    ///   busy program, so ticks would be on most of the time.
+    /// Effects: forgets the peak of debt if ticks stopped at least `milliseconds` ago. If the peak were forgotten
+    ///   sooner, ticks would be on most of the time in a busy program, where debt fluctuates.
     void forget(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
         if (is_on() || now - stopped_at_ < milliseconds)
@@ -131,7 +131,7 @@ public:
     }
 
     /// Returns: whether the thread, with `used` bytes in use, may be about to free its last blocks. True again each
-    ///   time it has freed a third of its remaining bytes, because no call may follow the last free.
+    ///   time the thread has freed a third of its remaining bytes, because no call may follow the last free.
     bool has_fallen(std::size_t used) noexcept
     {
         if (used > max_held_ / (fallen_part / 2))
@@ -163,10 +163,10 @@ private:
     static constexpr std::uint32_t max_frees_of_idle = 2'000;
     /// Slow calls in a window that make ticks at frees superfluous.
     static constexpr std::uint8_t min_slow_calls = 16;
-    /// Windows without more debt after which ticks of a thread with frequent slow calls stop. A time limit could end
-    /// them in a burst of frees while the scheduler runs another process.
+    /// Windows without more debt after which ticks of a thread with frequent slow calls stop. A time limit instead
+    /// could stop ticks during a burst of frees, while the scheduler runs another process.
     static constexpr std::uint32_t max_steady_windows = 3;
-    /// Maximum time of ticks in a busy thread without slow calls: by then, its debt is due.
+    /// Maximum duration of ticks in a busy thread without slow calls: by then, its debt is due.
     static constexpr std::uint64_t max_busy_ms = 3'000;
 
     std::uint32_t left_ = 0; ///< Frees until the next check.
@@ -176,7 +176,7 @@ private:
     std::uint8_t slow_calls_ = 0; ///< When this window began.
     std::uint8_t last_slow_call_ = 0;
     std::uint8_t looks_ = 0;
-    bool is_emptied_ = false; ///< Its magazines were emptied since its last slow call.
+    bool is_emptied_ = false; ///< The thread's magazines were emptied since its last slow call.
     std::uint64_t idle_since_ = 0;
     std::uint64_t looked_at_ = 0;
     std::uint64_t ticked_at_ = 0;

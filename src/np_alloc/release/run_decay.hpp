@@ -23,7 +23,7 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// A plan: purge up to `max_runs` runs that have been free since `since`.
+/// A plan to purge up to `max_runs` runs that have been free since `since`.
 struct purge_plan
 {
     std::uint64_t since = 0;
@@ -34,10 +34,10 @@ struct purge_plan
 class run_decay
 {
 public:
-    /// The decay time with which free runs are never purged.
+    /// The decay time that means free runs are never purged.
     static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
 
-    /// Returns: the decay time, or its limit if that is lower.
+    /// Returns: the decay time, or its limit if the limit is lower.
     std::uint64_t decay_ms() const noexcept
     {
         return std::min(decay_ms_.load(std::memory_order_relaxed), max_ms_.load(std::memory_order_relaxed));
@@ -71,7 +71,7 @@ public:
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
         const std::uint64_t due = due_since(now);
-        const std::uint64_t passed = now - std::min(now, returned_at_); // Threads may call in another order.
+        const std::uint64_t passed = now - std::min(now, returned_at_); // Threads may call out of order.
         returned_at_ = std::max(returned_at_, now);
         const bool is_much = MEMORY_POOL_UNLIKELY(runs.dirty() > std::max(runs.in_use(), max_unhurried_dirty));
         much_free_ms_ = is_much && passed <= tick_ms ? much_free_ms_ + passed : 0;
@@ -113,6 +113,6 @@ private:
     early_release early_;
     std::size_t max_used_ = 0; ///< Peak of slices.
     std::uint64_t returned_at_ = 0;
-    std::uint64_t much_free_ms_ = 0; ///< Time of returns with more free memory than used memory.
+    std::uint64_t much_free_ms_ = 0; ///< How long runs have been returned with more free memory than used memory.
 };
 } // namespace memory_pool::np

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Predicts which large blocks the program will fill, from earlier blocks of about the same size.
+/// Predicts which large blocks the program will fill, based on earlier blocks of about the same size.
 ///
 ///     blocks of 4 to 8 MiB:   probe: dense | 8 with huge pages | probe: dense | 16 with huge pages | probe: sparse | .
 ///
-/// How much of a block with huge pages the program has touched cannot be measured without touching more. So every few
-/// blocks, one goes without huge pages: a probe. When it is freed, some of its pages are examined. After a dense probe,
-/// the next few blocks may have huge pages; after a sparse one, only after three dense probes in a row.
+/// If a block has huge pages, how much of it the program has touched cannot be measured without touching more. So one
+/// of every few blocks is a probe, without huge pages. When a probe is freed, some of its pages are examined. After a
+/// dense probe, the next few blocks may have huge pages. After a sparse probe, blocks may have huge pages only after
+/// three dense probes in a row.
 ///
 /// Thread safety: none.
 #pragma once
@@ -19,7 +20,7 @@ namespace memory_pool::np {
 class density_history
 {
 public:
-    /// Returns: whether there was no block of this size yet.
+    /// Returns: whether there has been no block of this size yet.
     bool is_unknown() const noexcept { return !was_seen_; }
     /// Returns: whether the last probes were dense.
     bool is_dense() const noexcept { return confidence_ >= enough_confidence; }
@@ -64,7 +65,7 @@ public:
             grants_ = 1U << confidence_;
     }
 
-    /// Effects: grants huge pages to a few blocks before the first probe, if blocks of another size were dense.
+    /// Effects: if blocks of another size were dense, grants huge pages to a few blocks before the first probe.
     void inherit(const density_history& other) noexcept
     {
         if (other.is_dense())
@@ -75,7 +76,7 @@ private:
     static constexpr unsigned enough_confidence = 3;
     static constexpr unsigned max_confidence = 5;
     static constexpr unsigned max_skips = 31;
-    /// Blocks allocated while a probe is in use, until another one replaces it.
+    /// Blocks allocated while a probe is in use, until another probe replaces it.
     static constexpr unsigned max_waiting = 64;
     static constexpr unsigned inherited_grants = 2;
 

@@ -6,9 +6,9 @@
 ///     outstanding blocks of a class:   0 .. 10,000 .. 0 .. 10,000 .. 0 ..     again and again
 ///     empty slabs kept:                1              2              4        until the heap is maintained
 ///
-/// Another thread may take a slab that returns to the page heap, and its processor then fetches each line of the slab
-/// from the cache of the first processor: two threads that allocate and free 10,000 blocks again and again take twice
-/// the time. A heap whose blocks are freed only once keeps one empty slab of a class.
+/// Another thread may take a slab that returns to the page heap. That thread's processor then fetches each line of the
+/// slab from the first processor's cache, so two threads that repeatedly allocate and free 10,000 blocks take twice the
+/// time. A heap whose blocks are freed only once keeps one empty slab of a class.
 ///
 /// Thread safety: the holder of the heap lock.
 #pragma once
@@ -31,7 +31,7 @@ public:
     /// Effects: counts a slab that has become empty and stays with the heap.
     void enter(std::size_t size_class) noexcept { count_[size_class] += counted(size_class); }
 
-    /// Effects: uncounts a slab that is no longer empty, or leaves the heap.
+    /// Effects: uncounts a slab that is no longer empty or leaves the heap.
     void leave(std::size_t size_class) noexcept { count_[size_class] -= counted(size_class); }
 
     /// Returns: the number of empty slabs of a class.
@@ -46,7 +46,8 @@ public:
     /// Effects: records that a slab was returned to the page heap for lack of room.
     void note_given(std::size_t size_class) noexcept { was_given_[size_class] = true; }
 
-    /// Effects: records that a slab was needed. If some were returned before, keeps twice as many from now on.
+    /// Effects: records that a slab was needed. If slabs of the class were returned before, keeps twice as many from
+    ///   now on.
     void note_needed(std::size_t size_class) noexcept
     {
         if (was_given_[size_class] && kept_[size_class] < max_kept)

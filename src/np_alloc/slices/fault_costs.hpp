@@ -5,11 +5,11 @@
 ///
 ///     huge faults:   200 us  2.5 ms  2.4 ms  2.5 ms | 16 parts without |  2.4 ms | 32 parts without |  190 us   220 us
 ///
-/// Huge pages pay if one huge fault costs less than the 512 small faults it replaces. It may cost more: where a virtual
-/// machine has returned its free huge pages to the host, getting one back takes milliseconds, while small pages are
-/// still available. So the first fault of each part is timed, with a clock that needs no system call. Other work on the
-/// machine adds to the time, so the minimum of three faults counts. While huge faults are expensive, a number of parts
-/// go without huge pages (exponential back-off), and then one more fault is tried.
+/// Huge pages pay if one huge fault costs less than the 512 small faults it replaces. A huge fault may cost more: if a
+/// virtual machine has returned its free huge pages to the host, getting one back takes milliseconds, while small pages
+/// are still available. So the first fault of each part is timed, with a clock that needs no system call. Other work on
+/// the machine adds to the time, so the minimum of three faults counts. After expensive huge faults, a number of parts
+/// go without huge pages (exponential back-off), and then one more huge fault is tried.
 ///
 /// Thread safety: none.
 #pragma once
@@ -23,7 +23,7 @@ namespace memory_pool::np {
 class fault_costs
 {
 public:
-    /// Returns: whether the next `parts` parts may have huge pages. If not, they count towards the back-off.
+    /// Returns: whether the next `parts` parts may have huge pages. If not, these parts count towards the back-off.
     bool admit(std::size_t parts) noexcept
     {
         if (backed_off_ == 0)
@@ -35,7 +35,7 @@ public:
     /// Returns: whether the last huge faults were too expensive.
     bool huge_faults_expensive() const noexcept { return backed_off_ != 0; }
 
-    /// Returns: whether the last huge fault was too expensive, which may be by chance.
+    /// Returns: whether the last huge fault was too expensive, possibly by chance.
     bool may_be_dear() const noexcept { return dear_in_a_row_ != 0 && !huge_faults_expensive(); }
 
     /// Returns: whether more small faults should be timed.
@@ -45,7 +45,7 @@ public:
     {
         if (cost == 0) // The clock is too coarse.
             return;
-        // The minimum: other work on the machine adds to the cost.
+        // The minimum, because other work on the machine adds to the cost.
         small_ = small_count_ == 0 ? cost : std::min(small_, cost);
         ++small_count_;
     }
@@ -68,7 +68,7 @@ public:
     static constexpr std::size_t min_back_off = 16;
     static constexpr std::size_t max_back_off = 4096;
     /// A huge fault is too expensive above the cost of this many small faults: half of 512, because the program may not
-    /// use all of the page.
+    /// use the whole page.
     static constexpr std::uint64_t worth_in_small = 256;
     static constexpr unsigned enough_small = 4;
     static constexpr unsigned enough_dear = 3;

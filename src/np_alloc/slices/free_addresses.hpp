@@ -6,9 +6,9 @@
 ///     | program, its heap | ... | here: an eighth to a half | ... | program, its heap | ... <- mappings | stack |
 ///     0                         end / 8              end / 2                                                  end
 ///
-/// Systems place the program and its heap at the bottom, or at two thirds. Mappings grow down from the stack, or, where
-/// the stack is unlimited, up from a third. So the range from an eighth to a half has few mappings. Under an address
-/// space limit, a process can find out which of these addresses are free only by mapping them.
+/// Systems place the program and its heap at the bottom of the address space, or at two thirds. Mappings grow down from
+/// the stack, or, if the stack is unlimited, up from a third. So the range from an eighth to a half has few mappings.
+/// Under an address space limit, a process can find out which of these addresses are free only by mapping them.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -30,12 +30,12 @@ struct free_addresses
     std::uintptr_t end;    ///< A power of two, above all addresses of programs.
     std::uintptr_t mapped; ///< An address that the system has just mapped.
 
-    /// Returns: the size of the largest range that has room on every system.
+    /// Returns: the size of the largest range for which every system has enough free addresses.
     std::size_t max_bytes() const noexcept { return end / 8; }
 
-    /// Returns: the first of `bytes` addresses that are probably free, a multiple of `alignment`. `chance`, any number,
-    ///   selects it. 0 if there are not enough addresses.
-    /// Preconditions: `alignment` is a power of two, and at most `end / 8`.
+    /// Returns: the first of `bytes` addresses that are probably free, a multiple of `alignment`; 0 if there are not
+    ///   enough addresses. `chance`: any number, which selects the addresses.
+    /// Preconditions: `alignment` is a power of two and at most `end / 8`.
     std::uintptr_t pick(std::size_t bytes, std::size_t alignment, std::uint64_t chance) const noexcept
     {
         const std::uintptr_t first = end / 8;

@@ -8,8 +8,8 @@
 ///                    if they grow and were filled so far
 ///     all            while a huge page costs less than the small ones it replaces: see fault_costs.hpp
 ///
-/// A large block of unknown density never gets huge pages: touched in three places, it would take three huge pages, a
-/// hundred times the time and memory.
+/// A large block of unknown density never gets huge pages. If the program touched it in only three places, it would
+/// take three huge pages: a hundred times the time and memory.
 ///
 /// Thread safety: none, except for `measure`; the owner of the runs has a lock.
 #pragma once
@@ -72,7 +72,7 @@ public:
     }
 
     /// Effects: decides for a new large block. `may_be_read`: false if the program may make a part of the block
-    ///   inaccessible, as it may with a page-aligned block. Then the block does not become a probe.
+    ///   inaccessible, as it may with a page-aligned block; that block does not become a probe.
     /// Returns: the first touch to time.
     first_touch enter_large(const run& taken, bool may_be_read) noexcept
     {
@@ -80,7 +80,7 @@ public:
             return {};
         const std::size_t size = size_of(taken.length);
         density_history& history = look_back(size);
-        if (!taken.is_zeroed) { // It has memory; huge pages could only fill holes.
+        if (!taken.is_zeroed) { // The run has memory; huge pages could only fill holes.
             if (history.is_sparse())
                 parts_.refuse(taken.first, taken.length);
             else if (history.is_dense())
@@ -103,8 +103,8 @@ public:
         return what_to_measure(true, are_wanted, first_whole_part(taken.first, taken.first + taken.length));
     }
 
-    /// Effects: decides for a large block that grows in place, or by a move: the new part will be as dense as the block
-    ///   so far. Gives both places the same advice, so that the memory can move.
+    /// Effects: decides for a large block that grows in place or by a move, assuming that the new part will be as dense
+    ///   as the block so far. Gives both places the same advice, so that the memory can move.
     /// Returns: the first touch to time.
     first_touch grow_large(slice_index first, std::uint32_t old_length, const run& grown) noexcept
     {
@@ -133,7 +133,7 @@ public:
         return what_to_measure(grown.is_zeroed, are_wanted, first_whole_part(old_end, end));
     }
 
-    /// Effects: records the density of a large block that is freed or resized, if it is a probe.
+    /// Effects: records the density of a large block that is freed or resized, if the block is a probe.
     void leave_large(slice_index first, std::uint32_t length) noexcept
     {
         const std::size_t size = size_of(length);
@@ -146,7 +146,7 @@ public:
 
     /// Returns: the time of a first touch in nanoseconds; 0 if the clock is too coarse.
     /// Preconditions: the page at `place` is not resident.
-    /// Thread safety: any thread that owns the place.
+    /// Thread safety: any thread that owns `place`.
     static std::uint64_t measure(std::byte* place) noexcept
     {
         const std::uint64_t before = os::nanoseconds();
@@ -157,8 +157,8 @@ public:
         return end - begin > of_clock ? end - begin - of_clock : 0;
     }
 
-    /// Effects: records the cost of a first touch. If huge pages are too expensive, refuses them for the slices up to
-    ///   `end`.
+    /// Effects: records the cost of a first touch. If huge pages are too expensive, refuses huge pages for the slices
+    ///   up to `end`.
     /// Returns: the first touch to time next, for confirmation.
     first_touch note_cost(const first_touch& touch, std::uint64_t cost, slice_index end) noexcept
     {
@@ -177,9 +177,9 @@ public:
     }
 
 private:
-    /// One class for blocks below 2 MiB, and one for each doubling from there on.
+    /// One class for blocks below 2 MiB, and one for each doubling above that.
     static constexpr std::size_t sizes = 18;
-    /// Maximum number of parts of a block to sample, and number of pages in each.
+    /// Maximum number of parts of a block to sample, and of pages to sample in each part.
     static constexpr std::uint32_t max_looks = 6;
     static constexpr std::size_t pages_of_look = 4;
 
@@ -210,7 +210,7 @@ private:
             parts_.ask_for(first, length);
     }
 
-    /// Returns: the history of that size. The first block of a size inherits the last probe's history.
+    /// Returns: the history of `size`. The first block of a size inherits the last probe's history.
     density_history& look_back(std::size_t size) noexcept
     {
         density_history& history = histories_[size];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Asks the system for huge pages, in parts of the region that are as large as a huge page.
+/// Asks the system for huge pages in parts of the region that are as large as a huge page.
 ///
 ///     parts:    |               | asked for     | asked for     | refused       |               | ...
 ///     runs:     | slab | slab | a large block              | slab | purged | ...
 ///
-/// A huge page takes one fault instead of 512, but all of its memory at once. huge_page_policy.hpp decides where that
-/// memory will be needed. Parts that have returned some of their memory refuse huge pages: otherwise khugepaged would
-/// bring that memory back later.
+/// A huge page takes one fault instead of 512, but takes all of its memory at once. huge_page_policy.hpp decides where
+/// that memory will be needed. Parts that have returned some of their memory refuse huge pages, because khugepaged
+/// would otherwise bring that memory back later.
 ///
-/// Parts that have been free for long are discarded: they are inaccessible, and count towards no limit of the process
-/// or the system until they are needed again.
+/// Parts that have been free for a long time are discarded: they are inaccessible, and count towards no limit of the
+/// process or the system, until they are needed again.
 ///
 ///     parts:    | asked for     | discarded     | discarded     |               | ...
 ///     runs:     | slab | slab | free, purged long ago        | slab |
@@ -57,27 +57,27 @@ public:
     }
 
     /// Returns: the first slice of `taken` in the parts that it enters.
-    /// Preconditions: it enters a part.
+    /// Preconditions: `taken` enters a part.
     static slice_index first_slice_entered(const run& taken) noexcept
     {
         return std::max(taken.first, begin_of(first_entered(taken)));
     }
 
-    /// Effects: if `are_wanted`, asks for huge pages in the parts that `taken` enters; otherwise refuses them, in the
-    ///   parts where they were asked for.
+    /// Effects: if `are_wanted`, asks for huge pages in the parts that `taken` enters. Otherwise, refuses huge pages in
+    ///   those parts where they were asked for.
     void enter(const run& taken, bool are_wanted) noexcept
     {
         advise(first_entered(taken), end_of_entered(taken),
                are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
     }
 
-    /// Effects: refuses huge pages in parts that are wholly within these slices, where they were asked for.
+    /// Effects: refuses huge pages, where they were asked for, in parts that are entirely within these slices.
     void refuse(slice_index first, std::uint32_t length) noexcept
     {
         advise(end_of_parts(first), part_of(first + length), huge_page_use::refused);
     }
 
-    /// Effects: refuses huge pages in parts that lose some of their memory, but not all, when these slices are purged.
+    /// Effects: refuses huge pages in parts that lose some but not all of their memory when these slices are purged.
     void lose_memory(slice_index first, std::uint32_t length) noexcept
     {
         const slice_index end = first + length;
@@ -86,7 +86,7 @@ public:
     }
 
     /// Effects: around a run that is being purged, returns the memory that huge pages may have brought to free slices.
-    /// Preconditions: `purged` was taken to be purged.
+    /// Preconditions: `purged` was taken for a purge.
     void purge_around(const run& purged) noexcept
     {
         const slice_index end = purged.first + purged.length;
@@ -94,10 +94,10 @@ public:
         purge(end, std::min(purged.clean_end, begin_of(end_of_parts(end))));
     }
 
-    /// Effects: marks whole parts of free slices as inaccessible, before the caller discards them, unless that makes
-    ///   too many mappings.
-    /// Returns: the slices of these parts; `length` is 0 if there are none, or all are inaccessible already.
-    /// Preconditions: no other thread takes the slices; they have no memory.
+    /// Effects: marks whole parts of free slices as inaccessible before the caller discards them, unless the discard
+    ///   would make too many mappings.
+    /// Returns: the slices of these parts; `length` is 0 if there are none, or all of them are already inaccessible.
+    /// Preconditions: no other thread takes the slices, and the slices have no memory.
     run begin_discard(slice_index first, slice_index end) noexcept
     {
         const std::size_t begin_part = end_of_parts(first);
@@ -109,9 +109,9 @@ public:
         return {begin_of(begin_part), static_cast<std::uint32_t>(end_part - begin_part) * slices_of_huge_page};
     }
 
-    /// Effects: commits the discarded parts that contain these slices: whole parts, because their other slices will be
-    ///   needed next, or, if the process may not have more memory, only these slices.
-    /// Returns: whether all these slices are accessible. If not, no memory is lost.
+    /// Effects: commits the discarded parts that contain these slices. Commits whole parts, because their other slices
+    ///   will be needed next; if the process may not have more memory, commits only these slices.
+    /// Returns: whether all of these slices are accessible. If not, no memory is lost.
     bool commit(slice_index first, std::uint32_t length) noexcept
     {
         const slice_index end = first + length;
@@ -139,14 +139,14 @@ public:
         set(end_of_parts(first), end_of_parts(slice_at(region_.committed())), huge_page_use::untold);
     }
 
-    /// Effects: suspends advice until all moves have ended: advice about a part of the memory that moves would split it
-    ///   into several mappings.
+    /// Effects: suspends advice until all moves have ended, because advice about a part of the moving memory would
+    ///   split that memory into several mappings.
     void begin_move() noexcept { ++moves_; }
     void end_move() noexcept { --moves_; }
     /// Effects: in the child of a fork, forgets the moves of threads that do not exist there.
     void forget_moves() noexcept { moves_ = 0; }
 
-    /// Returns: whether the advice is the same for all these slices, and for as many slices at `other`.
+    /// Returns: whether the advice is the same for all of these slices and for as many slices at `other`.
     bool are_alike(slice_index first, slice_index other, std::uint32_t length) const noexcept
     {
         const huge_page_use of_all = use_of(part_of(first));
@@ -164,7 +164,8 @@ public:
     std::size_t changes() const noexcept { return changes_; }
     /// Upper bound of changes().
     static constexpr std::size_t max_changes = 8'192;
-    /// The bound for discards. The other half is for huge pages: 2,048 discarded ranges, of 2 MiB or more each.
+    /// Upper bound for discards, which allows 2,048 discarded ranges of 2 MiB or more each. The other half is for huge
+    /// pages.
     static constexpr std::size_t max_changes_to_discard = max_changes / 2;
 
     static constexpr std::size_t part_of(slice_index slice) noexcept { return position(slice) / slices_of_huge_page; }
@@ -190,8 +191,8 @@ private:
         return region_.is_committed(begin_of(part)) ? region_.huge_pages(part) : huge_page_use::untold;
     }
 
-    /// Purges slices of one part, if a huge page may be there. Leaves out uncommitted slices, where the program may
-    /// have mapped memory.
+    /// Purges slices of one part if a huge page may be there. Skips uncommitted slices, where the program may have
+    /// mapped memory.
     void purge(slice_index begin, slice_index end) noexcept
     {
         end = std::min(end, slice_at(region_.committed()));
@@ -199,7 +200,7 @@ private:
             (void)os::purge_memory(region_.address(begin), (end - begin) * slice_bytes);
     }
 
-    /// Advises the system about the parts that need it, with one call for each row of neighbours.
+    /// Advises the system about the parts whose advice changes, with one call for each row of neighbours.
     void advise(std::size_t begin, std::size_t end, huge_page_use use) noexcept
     {
         // Refusing huge pages that were never asked for would only add a mapping.
@@ -236,15 +237,15 @@ private:
         return use_of(part) == huge_page_use::discarded || use_of(part) == huge_page_use::partly_discarded;
     }
 
-    /// Commits parts that are all discarded, or all partly discarded; if the system refuses, only the slices from
-    /// `first` to `last`.
+    /// Commits parts that are all discarded or all partly discarded. If the system refuses, commits only the slices
+    /// from `first` to `last`.
     bool commit(std::size_t begin, std::size_t end, slice_index first, slice_index last) noexcept
     {
         if (use_of(begin) == huge_page_use::discarded && commit_slices(begin_of(begin), begin_of(end))) {
             set(begin, end, huge_page_use::untold);
             return true;
         }
-        // Guards and revoked runs are mappings, too, and would become accessible with the rest of the part.
+        // Guards and revoked runs are mappings, too, and would become accessible with the other slices of the part.
         if (is_checked || !commit_slices(std::max(first, begin_of(begin)), std::min(last, begin_of(end))))
             return false;
         set(begin, end, huge_page_use::partly_discarded);
@@ -268,7 +269,7 @@ private:
         changes_ += changes_between(begin, end);
     }
 
-    /// Returns: the number of changes if all these parts had that advice.
+    /// Returns: the number of changes if all of these parts had that advice.
     std::size_t changes_with(std::size_t begin, std::size_t end, huge_page_use use) const noexcept
     {
         return changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) +
@@ -304,6 +305,6 @@ private:
     Region& region_;
     std::size_t changes_ = 0;
     std::size_t moves_ = 0;     ///< Moves that have not ended.
-    std::size_t discarded_ = 0; ///< Parts discarded, wholly or partly.
+    std::size_t discarded_ = 0; ///< Discarded and partly discarded parts.
 };
 } // namespace memory_pool::np

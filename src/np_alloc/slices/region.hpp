@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The addresses that all blocks come from, and the tables that describe them.
+/// The addresses of all blocks, and the tables that describe these addresses.
 ///
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
 ///     tags:     |   w    |   w    |   w    |                     one word per slice, read by every free
@@ -10,13 +10,13 @@
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
-/// The tables are in ranges of their own, each behind a guard page, so that no linear overflow of a block reaches them,
-/// and are found by arithmetic alone. They are committed as far as the slices are.
+/// Each table is in a separate range behind a guard page, so that no linear overflow of a block reaches it. Table
+/// entries are found by arithmetic alone. The tables are committed as far as the slices are.
 ///
-/// Normally all addresses are reserved at once, and left out of core dumps until they are committed. Where reserved
+/// Normally, all addresses are reserved at once and are left out of core dumps until they are committed. Where reserved
 /// addresses count towards a limit, or reserving them is slow, the region grows: each range begins where the following
-/// addresses are probably free, and reserves them step by step. If another mapping is in the way, the region stays as
-/// large as it is.
+/// addresses are probably free, and reserves them step by step. If another mapping is in the way, the region stops
+/// growing.
 ///
 ///     | slices -> ...        | tags -> ...          | records -> ...        | parts -> ...        |
 ///      <------------- addresses for the maximum number of slices: free_addresses.hpp --------->
@@ -61,7 +61,7 @@ enum class huge_page_use : std::uint8_t
     partly_discarded, ///< Free slices of the part may be inaccessible.
 };
 
-/// The record of such a part. All zeros are valid.
+/// The record of a part of the region. A zeroed record is valid.
 struct part_record
 {
     huge_page_use use;
@@ -69,8 +69,8 @@ struct part_record
 
 /// A number that any thread may read while another thread writes it.
 ///
-/// To the language, such a read must be atomic. But GCC 12 does not compare an atomic number in place: each call of
-/// free would take one more instruction. All supported processors read and write such a number as a whole.
+/// The language requires an atomic read. But GCC 12 does not compare an atomic number in place, so each call of free
+/// would take one more instruction. All supported processors read and write such a number as a whole.
 class often_read
 {
 public:
@@ -92,15 +92,16 @@ private:
 };
 
 /// Reserved addresses in slices, with a `Tag` and a `Record` for each slice, and a `Part` (a part_record) for each
-/// group of slices as large as a huge page. All zeros are a valid state of each.
+/// group of slices as large as a huge page. Each of them is valid when zeroed.
 template <class Tag, class Record, class Part = part_record>
 class region : base::immovable<region<Tag, Record, Part>>
 {
 public:
-    // A new region has no slices. It is constant-initialised, so it exists before any code has run.
+    // A new region has no slices. It is constant-initialized, so it exists before any code has run.
 
     /// Effects: reserves addresses for up to `max_bytes`. If the system does not have twice as many, or a limit forbids
-    ///   it, tries half, and so on: the program needs addresses, too, for threads, files and libraries.
+    ///   the reservation, tries half as many, and so on. (The program also needs addresses, for threads, files and
+    ///   libraries.)
     /// Returns: false if fewer than 4 MiB are available.
     bool reserve(std::size_t max_bytes) noexcept
     {
@@ -112,7 +113,7 @@ public:
     }
 
     /// Effects: reserves a few addresses, with room to grow up to `max_bytes`.
-    /// Returns: whether the system grants them.
+    /// Returns: whether the system grants these addresses.
     bool reserve_to_grow(std::size_t max_bytes) noexcept
     {
         constexpr int max_tries = 8;
@@ -142,9 +143,9 @@ public:
         max_slices_ = slices_;
     }
 
-    /// Effects: in a region that grows, releases the addresses of slices from `count` on; it may reserve them again.
-    ///   The tables stay, because any thread may look up an address there that it mistakes for a block.
-    /// Preconditions: these slices are not in use, and have no memory.
+    /// Effects: in a region that grows, releases the addresses of slices from `count` on; the region may reserve them
+    ///   again. The tables stay, because any thread may look up an address there that it mistakes for a block.
+    /// Preconditions: these slices are not in use and have no memory.
     void shrink(std::size_t count) noexcept
     {
         peak_committed_.store(peak_committed(), std::memory_order_relaxed);
@@ -153,9 +154,9 @@ public:
             slices_ = count;
     }
 
-    /// Effects: makes the first `count` slices usable, and some more, so that calls are rare: other threads that need
-    ///   new memory wait meanwhile. But not many more, because usable slices count towards limits of the process, and
-    ///   take memory if all memory is locked (`mlockall`).
+    /// Effects: makes the first `count` slices usable. Adds a few more, so that calls are rare, because other threads
+    ///   that need new memory wait during the call. Does not add many, because usable slices count towards limits of
+    ///   the process, and take memory if all memory is locked (`mlockall`).
     /// Returns: whether the first `count` slices are usable. If not, the region is unchanged.
     bool commit(std::size_t count) noexcept
     {
@@ -164,7 +165,7 @@ public:
         if (count > max_slices_)
             return false;
         const std::size_t step = min_step();
-        // Whole parts: otherwise the system could not back the last one with a huge page.
+        // Whole parts, because otherwise the system could not back the last part with a huge page.
         const std::size_t whole_parts =
             base::round_up(std::max(count, committed() + step), std::min<std::size_t>(step, slices_of_huge_page));
         const std::size_t generous = std::min(whole_parts, max_slices_);
@@ -174,7 +175,7 @@ public:
     /// Returns: bytes of the tables that may be backed by memory.
     std::size_t table_bytes() const noexcept { return sum(table_ends(peak_committed())) - sum(table_ends(0)); }
 
-    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the usable slices, and the tables.
+    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the usable slices and for the tables.
     template <class Visit>
     void for_each_range(Visit&& visit) const noexcept
     {
@@ -190,7 +191,7 @@ public:
     std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(base_.read()); }
     /// Returns: the number of slices that have addresses.
     std::size_t slices() const noexcept { return slices_; }
-    /// Returns: the number of slices that have addresses, or may get some.
+    /// Returns: the number of slices that have or may get addresses.
     std::size_t max_slices() const noexcept { return max_slices_; }
     /// Returns: the number of usable slices.
     std::size_t committed() const noexcept { return committed_steps_.read() / steps_per_slice; }
@@ -203,9 +204,9 @@ public:
 
     std::byte* address(slice_index slice) const noexcept { return base() + position(slice) * slice_bytes; }
 
-    /// Returns: the distance of `address` from the beginning, in granules of 16 bytes. If the address is outside of the
-    ///   region, or no multiple of 16, the index is too large for is_committed(): the low bits of the distance become
-    ///   its high bits.
+    /// Returns: the distance of `address` from the beginning of the region, in granules of 16 bytes. If the address is
+    ///   outside of the region or no multiple of 16, the index is too large for is_committed(): the low bits of the
+    ///   distance become the high bits of the index.
     MEMORY_POOL_ALWAYS_INLINE std::uintptr_t granule_index(const void* address) const noexcept
     {
         constexpr unsigned step_bits = 4;
@@ -220,13 +221,13 @@ public:
     }
     bool is_committed(slice_index slice) const noexcept { return position(slice) < committed(); }
 
-    /// Returns: the number of slices before the slice of `address`; too large if it is outside of the region.
+    /// Returns: the number of slices before the slice of `address`; too large if `address` is outside of the region.
     std::size_t slices_before(const void* address) const noexcept
     {
         return (reinterpret_cast<std::uintptr_t>(address) - base_.read()) >> slice_bits;
     }
 
-    // Data of a slice: by its index, or, without a conversion, by an address in it, or by a granule index.
+    // Data of a slice: by its index, or, without a conversion, by an address in the slice or by a granule index.
 
     /// Preconditions: `address` is in the region.
     slice_index slice_of(const void* address) const noexcept { return slice_at(slices_before(address)); }
@@ -246,7 +247,7 @@ private:
 
     /// The beginning of a region that is not reserved yet. Neither a block nor nullptr is a multiple of 16 bytes away
     /// from it. So if a thread frees a pointer while another thread reserves the region, and sees the new end before
-    /// the new beginning, it finds the pointer outside.
+    /// the new beginning, the thread finds the pointer outside of the region.
     static constexpr std::uintptr_t nowhere = 1;
 
     static constexpr std::size_t parts(std::size_t slices) noexcept
@@ -259,7 +260,7 @@ private:
         return base::round_up(entry_bytes * slices, os::page_size());
     }
 
-    /// Returns: whether the system has twice as many addresses as that.
+    /// Returns: whether the system has twice as many addresses as `bytes`.
     static bool leaves_as_many(std::size_t bytes) noexcept
     {
         void* const all = bytes <= ~std::size_t{0} / 2 ? os::reserve_addresses(2 * bytes) : nullptr;
@@ -296,7 +297,7 @@ private:
         parts_ = table_behind<Part>(begins[3]);
     }
 
-    /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries with their guards.
+    /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries including guards.
     static range_sizes sizes(std::size_t slices, std::size_t entries, std::size_t spare_bytes) noexcept
     {
         range_sizes bytes = entries != 0 ? table_ends(entries) : range_sizes{};
@@ -304,7 +305,7 @@ private:
         return bytes;
     }
 
-    /// Returns: where tables of `entries` entries end, in bytes from their guards; 0 for the slices.
+    /// Returns: the ends of tables of `entries` entries, in bytes from their guards; 0 for the slices.
     static range_sizes table_ends(std::size_t entries) noexcept
     {
         const std::size_t page_bytes = os::page_size();
@@ -326,8 +327,8 @@ private:
         return begins;
     }
 
-    /// Calls `visit(void* memory, std::size_t bytes)` for the bytes between `begin` and `end` of each range, until it
-    /// returns false. Returns: whether no call returned false.
+    /// Calls `visit(void* memory, std::size_t bytes)` for the bytes between `begin` and `end` of each range, until
+    /// `visit` returns false. Returns: whether `visit` never returned false.
     template <class Visit>
     bool visit_ranges(const range_sizes& begin, const range_sizes& end, Visit&& visit) const noexcept
     {
@@ -380,7 +381,7 @@ private:
         return true;
     }
 
-    /// Reserves the addresses that `count` slices need and do not have, if they are free.
+    /// Reserves the missing addresses of the first `count` slices, if these addresses are free.
     bool reserve_more(std::size_t count) noexcept
     {
         const range_sizes begin = sizes(slices_, entries_, 0);
@@ -402,7 +403,7 @@ private:
         return true;
     }
 
-    /// Returns: the minimum number of slices to commit next time: fewer if unused slices count towards a limit.
+    /// Returns: the minimum number of slices to commit next; fewer if unused slices count towards a limit.
     std::size_t min_step() const noexcept
     {
         constexpr std::size_t slices_of_mib = (std::size_t{1} << 20) / slice_bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The cost of reserving addresses: a few microseconds for any size, except under user-mode emulation, which may keep
-/// data for each page (qemu-user up to 8.0: 1 TiB takes minutes and 19 GB).
+/// The cost of reserving addresses: a few microseconds for any size, except under user-mode emulation. An emulator may
+/// keep data for each page (qemu-user up to 8.0: 1 TiB takes minutes and 19 GB).
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace memory_pool::np {
 /// Returns: whether the cost grows with the size, so that reserving 1 TiB would take more than a second. One fast try
-///   of three disproves that: a thread may be preempted during the others.
+///   of three disproves this, because the thread may be preempted during the other tries.
 /// Complexity: two system calls if the first try is fast.
 template <class Clock>
 bool reserving_is_dear(Clock&& nanoseconds) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs: sequences of neighbouring slices. A run is taken as a whole, merges with free neighbours when it returns, and
+/// Runs: sequences of neighbouring slices. A run is taken as a whole, merges with free neighbours when it is freed, and
 /// is purged after a while.
 ///
 ///     | in use | free, dirty     | in use | free, clean | in use |      never used       |
@@ -11,11 +11,11 @@
 ///     dirty runs by age:    oldest <-> ... <-> youngest
 ///     clean runs by age:    oldest <-> ... <-> youngest      of 2 MiB and more, unless they were discarded
 ///
-/// No two free runs are neighbours, except a dirty run and a clean run that is much longer. The first and the last
-/// slice of a run record its length, so a neighbour is found in one step. A dirty run may have memory. When it is old
-/// enough, that memory returns to the system, and the run is clean: it reads as zeros. A clean run that is old enough
-/// is discarded: huge_pages.hpp records which of its slices are inaccessible. The owner of the runs purges and
-/// discards, without the lock, as that takes a while.
+/// No two free runs are neighbours, except a dirty run and a much longer clean run. The first and last slices of a run
+/// record its length, so a neighbour is found in one step. A dirty run may have memory. When the run is old enough, its
+/// memory returns to the system, and the run is then clean: it reads as zeros. A clean run that is old enough is
+/// discarded: huge_pages.hpp records which of its slices are inaccessible. The owner of the runs purges and discards
+/// without the lock, because both take a while.
 ///
 /// Thread safety: none; the owner of the runs has a lock.
 #pragma once
@@ -70,7 +70,7 @@ struct run_links
     slice_index previous;     ///< In the list of free runs of similar length.
     slice_index older;        ///< In the list of dirty or of clean runs.
     slice_index younger;      ///< In the list of dirty or of clean runs.
-    std::uint64_t freed_at;   ///< When its oldest part became free, or clean, on the caller's clock.
+    std::uint64_t freed_at;   ///< When its oldest part became free or clean, on the caller's clock.
 };
 
 /// A run that was taken.
@@ -79,7 +79,7 @@ struct run
     slice_index first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
-    // The range of free slices without memory that the run was taken from, or is next to.
+    // The range of free slices without memory that the run was taken from or is next to.
     slice_index clean_begin{};
     slice_index clean_end{};
 };
@@ -91,7 +91,7 @@ class runs : base::immovable<runs<Region>>
 public:
     constexpr explicit runs(Region& region) noexcept : region_(region) {}
 
-    /// In place of a time, for a run that was discarded.
+    /// Replaces the time for a run that was discarded.
     static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
     /// Takes the first slices of a free run that is longer than needed.
@@ -102,12 +102,12 @@ public:
 
     /// Effects: takes `length` slices, the first of them at a multiple of `alignment` slices from address 0. If
     ///   `alignment` is 1, `slices_to_leave(slice_index first, std::uint32_t length)` returns how many slices at the
-    ///   beginning of a free run to leave free; at least `length` slices must follow them. `now`: the time at which
+    ///   beginning of a free run to leave free; at least `length` slices must follow these. `now`: the time at which
     ///   never-used slices that are left over count as freed.
     /// Returns: the run; `first` is no_slice if the region has no such run, or the system has no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
-    /// Complexity: O(1), except when the region is used up: then linear in the longest list of free runs that may be
-    ///   long enough. Sometimes makes a system call.
+    /// Complexity: O(1); if the region is used up, linear in the longest list of free runs that may be long enough.
+    ///   Sometimes makes a system call.
     template <class SlicesToLeave = at_the_begin>
     run take(std::uint32_t length, std::uint32_t alignment = 1, SlicesToLeave&& slices_to_leave = {},
              std::uint64_t now = 0) noexcept
@@ -119,7 +119,7 @@ public:
         run whole = take_free_of(length + spare, max_looks);
         if (whole.first == no_slice)
             whole = take_untouched(length + spare, now);
-        if (whole.first == no_slice) // The region is used up: examine all of that list.
+        if (whole.first == no_slice) // The region is used up, so examine the whole list.
             whole = take_free_of(length + spare, used());
         if (whole.first == no_slice)
             return {};
@@ -133,18 +133,18 @@ public:
         return taken;
     }
 
-    /// Returns: the number of slices by which the runs in use and the dirty runs together grow if such a run is taken;
-    ///   an upper bound if some slices of the run are dirty.
+    /// Returns: the number of slices by which the runs in use and the dirty runs together grow when such a run is
+    ///   taken; an upper bound if some slices of the run are dirty.
     std::uint32_t growth(std::uint32_t length, std::uint32_t alignment) const noexcept
     {
         const std::uint32_t with_spare = length + (alignment - 1);
         if (const slice_index found = find(with_spare, max_looks); found != no_slice)
             return record(found).is_dirty ? 0 : length;
-        const slice_index last = last_free(); // Slices that were never used merge with it.
+        const slice_index last = last_free(); // Never-used slices merge with this run.
         return last != no_slice && record(last).is_dirty ? with_spare : length;
     }
 
-    /// Returns: as growth(), for extending a run by `more` slices at `next`; 0 if that is impossible.
+    /// Returns: as growth(), for extending a run by `more` slices at `next`; 0 if the run cannot be extended.
     std::uint32_t growth_behind(slice_index next, std::uint32_t more) const noexcept
     {
         if (next >= used_)
@@ -153,15 +153,16 @@ public:
         return behind.state == slice_state::free && behind.length >= more && !behind.is_dirty ? more : 0;
     }
 
-    /// Effects: frees a run. `is_dirty`: it may have memory; otherwise it reads as zeros.
+    /// Effects: frees a run. `is_dirty`: the run may have memory; otherwise it reads as zeros.
     void put(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
     {
         in_use_ -= length;
         add_free(first, length, is_dirty, now);
     }
 
-    /// Effects: extends a run in use by the slices that follow it, if they are free.
-    /// Returns: the run, zeroed if these slices are; `first` is no_slice if they are not free.
+    /// Effects: extends a run in use by the following slices, if these are free.
+    /// Returns: the run, zeroed if the added slices are zeroed; `first` is no_slice if the following slices are not
+    ///   free.
     run extend(slice_index first, std::uint32_t length, std::uint32_t new_length) noexcept
     {
         const slice_index next = first + length;
@@ -193,7 +194,7 @@ public:
 
     /// Effects: takes the oldest dirty run; the caller purges it without the lock.
     /// Returns: the run, with the range of free slices without memory around it; `first` is no_slice if there is no
-    ///   dirty run, or no part of it has been free since `before`.
+    ///   dirty run, or if no part of the oldest dirty run has been free since `before`.
     run take_dirty_since(std::uint64_t before) noexcept
     {
         return has_dirty_since(before) ? take_to_purge(by_age_.first()) : run{};
@@ -205,14 +206,15 @@ public:
         return !clean_by_age_.empty() && record(clean_by_age_.first()).freed_at <= before;
     }
 
-    /// Effects: takes that clean run; the caller discards it without the lock, and frees it with put_purged().
+    /// Effects: takes the clean run described by has_clean_since(). The caller discards the run without the lock, and
+    ///   frees it with put_purged().
     /// Returns: as take_dirty_since.
     run take_clean_since(std::uint64_t before) noexcept
     {
         return has_clean_since(before) ? take_to_purge(clean_by_age_.first()) : run{};
     }
 
-    /// Effects: frees a run that was taken to be purged or discarded. `is_dirty`: it still has its memory. `now` is
+    /// Effects: frees a run that was taken for a purge or a discard. `is_dirty`: the run still has its memory. `now` is
     ///   `never` if the run was discarded.
     void put_purged(const run& purged, bool is_dirty, std::uint64_t now) noexcept
     {
@@ -221,8 +223,8 @@ public:
         put(purged.first, purged.length, is_dirty, now);
     }
 
-    /// Effects: marks the last run as never used, if it is free and clean.
-    /// Returns: that run; `first` is no_slice if there is none.
+    /// Effects: marks the last run as never used if the run is free and clean.
+    /// Returns: the run; `first` is no_slice if there is none.
     run forget_last_if_clean() noexcept
     {
         const slice_index last = last_free();
@@ -254,7 +256,7 @@ public:
     std::size_t being_purged() const noexcept { return slices_being_purged_; }
     /// Returns: slices in runs that are being discarded.
     std::size_t being_discarded() const noexcept { return slices_being_discarded_; }
-    /// Returns: slices up to the last one that is or was in use.
+    /// Returns: slices up to the last slice that is or was in use.
     std::size_t used() const noexcept { return position(used_); }
 
     /// Returns: whether all runs and counts are consistent.
@@ -291,7 +293,7 @@ private:
     // Lists of free runs: one for each length up to exact_lengths, then to_each_doubling lists per doubling.
     static constexpr std::uint32_t exact_lengths = 32;
     static constexpr unsigned to_each_doubling = 4;
-    /// Runs to examine in a list where some are too short, before a run from a list of longer runs is taken.
+    /// Maximum runs to examine in a list with runs that are too short, before taking a run from a list of longer runs.
     static constexpr std::size_t max_looks = 16;
     static constexpr std::size_t bin_count = exact_lengths + to_each_doubling * (32 - 5);
 
@@ -301,7 +303,7 @@ private:
 
     run_links& record(slice_index slice) const noexcept { return region_.record(slice); }
 
-    /// Returns: the list that a run of that length is in.
+    /// Returns: the list for runs of `length` slices.
     static constexpr std::size_t bin_of(std::uint32_t length) noexcept
     {
         if (length <= exact_lengths)
@@ -315,7 +317,7 @@ private:
     slice_index find(std::uint32_t length, std::size_t looks) const noexcept
     {
         const std::size_t own = bin_of(length);
-        // In the list of its own length, runs may be too short; in the lists after it, all are long enough.
+        // In the list for `length`, runs may be too short; in the lists after it, all runs are long enough.
         for (slice_index each = bins_[own].first(); each != no_slice && looks != 0; each = record(each).next, --looks)
             if (record(each).length >= length)
                 return each;
@@ -350,7 +352,7 @@ private:
     run take_to_purge(slice_index first) noexcept
     {
         run oldest = take_free(first);
-        // If a neighbour is free, one of the two is dirty.
+        // If a neighbour is free, either the run or the neighbour is dirty.
         const slice_index end = oldest.first + oldest.length;
         oldest.clean_begin = oldest.first;
         oldest.clean_end = end;
@@ -426,13 +428,13 @@ private:
 
     void put_rest(const run& whole, std::uint32_t length, std::uint64_t freed_at) noexcept
     {
-        mark(whole.first, length, slice_state::in_use); // First: otherwise the rest merges with a stale run.
+        mark(whole.first, length, slice_state::in_use); // First, or the rest merges with a stale run.
         if (length != whole.length)
             put(whole.first + length, whole.length - length, !whole.is_zeroed, freed_at);
     }
 
-    /// Frees a run, merged with its free neighbours. All of it gets the age of its oldest dirty part, or, if it is
-    /// clean, of its oldest part: otherwise a run that other runs join now and then would never become old.
+    /// Frees a run, merged with its free neighbours. The merged run gets the age of its oldest dirty part, or, if it is
+    /// clean, of its oldest part. Otherwise, a run that other runs join now and then would never become old.
     void add_free(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         const auto join = [&](slice_index neighbour) {
@@ -463,8 +465,8 @@ private:
         list(first, is_dirty, freed_at);
     }
 
-    /// A clean run that joins a dirty one counts as dirty as a whole. So a much longer clean run does not join a dirty
-    /// one.
+    /// A clean run that joins a dirty run counts entirely as dirty. So a much longer clean run does not join a dirty
+    /// run.
     static constexpr bool are_to_be_joined(std::uint32_t length, bool is_dirty, std::uint32_t other_length,
                                            bool other_is_dirty) noexcept
     {
@@ -484,8 +486,8 @@ private:
 
     // Lists.
 
-    /// The lists by age are sorted, except for merged runs: a run that is older than the first one is added at the
-    /// front, any other at the back.
+    /// The lists by age are sorted, except for merged runs. A run that is older than the first run is added at the
+    /// front, any other run at the back.
     void list(slice_index first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         run_links& added = record(first);
@@ -530,7 +532,7 @@ private:
     slice_index used_{};
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
-    std::size_t being_purged_ = 0; ///< The number of runs.
+    std::size_t being_purged_ = 0; ///< Number of runs.
     std::size_t slices_being_purged_ = 0;
     std::size_t slices_being_discarded_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The size classes of np_alloc: the sizes of blocks in slabs, and how many blocks of each a magazine has room for.
+/// The size classes of np_alloc: the sizes of blocks in slabs, and the room of a magazine for blocks of each size.
 ///
 ///     up to 1 KiB:   steps of 16 bytes      slabs of 64 KiB
 ///     up to 8 KiB:   8 to each doubling     slabs of 256 KiB
@@ -29,7 +29,7 @@ static_assert(sizes::are_sound(), "each class must be where its size says");
 
 /// The largest size whose class is found by shifting.
 inline constexpr std::size_t largest_small = sizes::finest;
-/// The largest block in a slab. A larger block is whole slices.
+/// The largest block in a slab. Larger blocks consist of whole slices.
 inline constexpr std::size_t largest_in_slab = sizes::largest;
 inline constexpr std::size_t class_count = sizes::count;
 inline constexpr std::size_t alignment_of_all = sizes::step;
@@ -48,7 +48,7 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
 }
 
 /// Returns: bytes of a large block for a request of `bytes`, in or outside of the region: rounded up to whole pages of
-///   the most common size. In the checked build, or if no program can address that much, `bytes`.
+///   the most common size. In the checked build, or if no program can address that many, returns `bytes`.
 constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 {
     constexpr std::size_t page_bytes = 4096;
@@ -68,8 +68,8 @@ constexpr std::size_t aligned_class(std::size_t bytes, std::size_t alignment) no
     return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 
-/// Returns: the class to allocate from instead while a thread has few blocks: the next size that is a power of two or
-///   halfway between two. Its alignment is at least as large.
+/// Returns: the class to allocate from instead while a thread has few blocks: the next size that is a power of two, or
+///   halfway between two powers. Its alignment is at least as large.
 constexpr std::size_t coarse_class(std::size_t number) noexcept
 {
     const std::size_t size = sizes::size(number);
@@ -80,7 +80,7 @@ constexpr std::size_t coarse_class(std::size_t number) noexcept
     return sizes::of(size <= middle && middle % sizes::step == 0 ? middle : power);
 }
 
-/// A number of blocks, modulo 2^64: a type of its own, because functions often take it along with a class or bytes.
+/// A number of blocks, modulo 2^64. A separate type, because functions often take it along with a class or bytes.
 enum class block_count : std::size_t
 {
 };
@@ -91,18 +91,18 @@ constexpr block_count operator-(block_count blocks) noexcept
 
 // Magazines.
 
-/// A magazine begins at an address with none of these bits: at a multiple of 128 bytes in the first 1,024 of a page. So
-/// eight small magazines fit side by side, and the last of them may have any size: it reaches such an address again
-/// only in its next page.
+/// A magazine begins at an address with none of these bits: at a multiple of 128 bytes in the first 1,024 bytes of a
+/// page. So eight small magazines fit side by side. The last of them may have any size, because it reaches such an
+/// address again only in its next page.
 inline constexpr std::uintptr_t magazine_bits = 0xC78;
 /// Bytes of each of the eight places.
 inline constexpr std::size_t magazine_place_bytes = 128;
 inline constexpr std::size_t magazine_places = 8;
-/// Bytes from such a group of places to the next one.
+/// Bytes from one group of places to the next.
 inline constexpr std::size_t magazine_period = 4096;
 
-/// Returns: the maximum room of a magazine of that class, in blocks: about 64 KiB of blocks, and at most 1,023; above 1
-///   KiB, 128 KiB of blocks, and at most 127, because the array costs the same.
+/// Returns: the maximum room of a magazine of that class, in blocks: about 64 KiB of blocks, and at most 1,023. For
+///   blocks above 1 KiB, 128 KiB of blocks, and at most 127, because the array costs the same.
 constexpr std::uint32_t max_room(std::size_t number) noexcept
 {
     constexpr std::size_t max_bytes = std::size_t{64} * 1024;
@@ -118,7 +118,7 @@ constexpr std::uint32_t min_room(std::size_t number) noexcept
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(min_bytes / sizes::size(number), 2, 8));
 }
 
-/// The properties of a class, side by side, as callers need several of them.
+/// The properties of a class, side by side because callers need several of them.
 struct size_class_info
 {
     std::uint32_t block_bytes;
@@ -138,8 +138,8 @@ inline constexpr unsigned reciprocal_shift = 31;
 /// Bytes from the first place in a page to the last one.
 inline constexpr std::size_t last_magazine_place = (magazine_places - 1) * magazine_place_bytes;
 
-/// Returns: bytes of the magazine of a class in the last place of a page, including the places before it, and the word
-///   after its end.
+/// Returns: bytes of the magazine of a class in the last place of a page, including the places before the magazine and
+///   the word after its end.
 constexpr std::size_t magazine_bytes(std::size_t number) noexcept
 {
     return base::round_up(last_magazine_place + (max_room(number) + 1) * sizeof(void*), magazine_period);
@@ -177,9 +177,10 @@ inline constexpr std::size_t no_block_there = ~std::size_t{0};
 
 /// Returns: the number of the block that begins at `offset` in a slab of the class `info`, or no_block_there.
 ///
-/// The reciprocal is rounded up. The integer part of the product is the quotient; its fraction is below the reciprocal
-/// only if the remainder is 0, because the error is less than 2^-31 for each step of the offset, and there are at most
-/// 2^15 steps in a slab, and 2^11 in a block (Lemire, Kaser and Kurz, Faster remainder by direct computation, 2019).
+/// The reciprocal is rounded up. The integer part of the product is the quotient. The fraction of the product is below
+/// the reciprocal only if the remainder is 0: the error is less than 2^-31 for each step of the offset, and there are
+/// at most 2^15 steps in a slab and 2^11 in a block. See Lemire, Kaser and Kurz, Faster remainder by direct
+/// computation, 2019.
 constexpr std::size_t block_at(const size_class_info& info, std::size_t offset) noexcept
 {
     const std::uint64_t product = std::uint64_t{offset / sizes::step} * info.reciprocal;

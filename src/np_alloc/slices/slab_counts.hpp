@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The number of slabs of each class in a heap, how far they are carved, and their occupancy.
+/// The number of slabs of each class in a heap, their carved bytes, and their occupancy.
 ///
 ///     free blocks of a class = slabs * capacity - outstanding blocks
 ///     mean                   = free blocks / slabs with free blocks
@@ -35,7 +35,7 @@ public:
     /// Effects: counts bytes that were carved from a slab.
     void add_carved(std::size_t size_class, std::size_t bytes) noexcept { add(carved_bytes_[size_class], bytes); }
 
-    /// Effects: counts slabs that now have free blocks; with a negative `more`, slabs that have become full.
+    /// Effects: counts slabs that now have free blocks; if `more` is negative, slabs that have become full.
     void add_listed(std::size_t size_class, block_count more) noexcept
     {
         listed_[size_class] += static_cast<std::uint32_t>(more);
@@ -86,7 +86,7 @@ private:
     }
 
     /// Returns: the number of free blocks in all slabs of the class, if each slab with free blocks had as many as this
-    ///   one.
+    ///   slab.
     std::size_t of_all_like(const slice_record& slab) const noexcept
     {
         return std::size_t{slab.free_count} * listed(slab.size_class);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Estimates the slack of a heap's blocks (bytes beyond the requests), by class, from sampled requests: requests that
-/// find a magazine empty, and all requests of a shared heap.
+/// Estimates the slack of a heap's blocks (bytes beyond the requests) by class. Samples requests that find a magazine
+/// empty, and all requests of a shared heap.
 ///
 ///     estimated slack of a class = blocks outstanding * (slack of the samples / number of samples)
 ///
-/// Other requests cost no instruction. A magazine is empty when a program allocates more blocks than it frees, so
-/// sampling follows the growth of a class. Requests that cached blocks serve are not sampled: if their sizes differ
-/// from those of other requests, the mean is off, by less than the step between two classes.
+/// Other requests cost no extra instruction. A magazine is empty when a program allocates more blocks than it frees, so
+/// sampling follows the growth of a class. Requests served from cached blocks are not sampled. If their sizes differ
+/// from the sampled sizes, the mean is off by less than the step between two classes.
 ///
-/// Thread safety: `note` needs the heap lock, or is called by the owner thread of the heap; any thread may call
-///   `estimate`.
+/// Thread safety: a caller of `note` holds the heap lock or is the heap's owner thread; any thread may call `estimate`.
 #pragma once
 
 #include "size_classes.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Indices of slices. They convert neither to nor from counts of slices, bytes or numbers of blocks.
+/// Indices of slices, which do not convert to or from counts of slices, bytes or numbers of blocks.
 ///
 ///     index + count -> index      index - count -> index      index - index -> count
 ///
@@ -20,13 +20,13 @@ enum class slice_index : std::uint32_t
 inline constexpr slice_index first_slice{};
 inline constexpr slice_index no_slice{std::numeric_limits<std::uint32_t>::max()};
 
-/// Returns: the index in a table with an entry for each slice; for an end, the number of slices before it.
+/// Returns: the index in a table with an entry for each slice; for an end of a range, the number of slices before it.
 constexpr std::size_t position(slice_index slice) noexcept
 {
     return static_cast<std::size_t>(slice);
 }
 
-/// Returns: the slice at that position.
+/// Returns: the slice at `position`.
 constexpr slice_index slice_at(std::size_t position) noexcept
 {
     return static_cast<slice_index>(position);

@@ -10,8 +10,8 @@
 ///     bytes of the slab = carved + never carved         carved: up to the end of the highest block ever allocated
 ///
 /// The bits are in the record, so free blocks are never accessed: their memory stays untouched, and a program that
-/// overwrites one by mistake corrupts no metadata. The lowest free block is allocated first, which keeps blocks
-/// together, and unneeded pages untouched.
+/// overwrites a free block by mistake corrupts no metadata. The lowest free block is allocated first, which keeps
+/// blocks together and unneeded pages untouched.
 ///
 /// Thread safety: none; the heap that owns the slab has a lock.
 #pragma once
@@ -35,8 +35,8 @@
 namespace memory_pool::np {
 class shared_heap;
 
-/// The record of a slice: its part in a run; for the first slice of a slab, the slab; for the first slice of a large
-/// block, its heap.
+/// The record of a slice: its part in a run. The record of a slab's first slice also has the slab's metadata; the
+/// record of a large block's first slice has the block's heap.
 struct alignas(64) slice_record : run_links
 {
     slice_index slab; ///< In every slice of a slab: its first slice.
@@ -54,18 +54,18 @@ struct alignas(64) slice_record : run_links
     slice_index next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
     slice_index previous_in_heap;
 
-    std::uint32_t clean_since; ///< Of a slice with clean pages: the count of long runs then.
+    std::uint32_t clean_since; ///< Of a slice with clean pages: the count of long runs at that time.
     std::uint8_t early_pages;  ///< Pages purged early since a block was last taken; 255: 255 or more.
     std::uint64_t touched_at;  ///< When a block was last taken or put, in milliseconds of the release clock.
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
     std::size_t asked; ///< Of a large block: bytes requested.
 
-    std::byte* carved_end; ///< End of the highest block allocated since it became a slab.
+    std::byte* carved_end; ///< End of the highest block allocated since the run became a slab.
 
     alignas(64) std::uint64_t free_blocks[largest_capacity / base::bits_per_word];
 
-    /// Returns: whether it is in its heap's list of slabs with free blocks.
+    /// Returns: whether the slab is in its heap's list of slabs with free blocks.
     bool is_listed() const noexcept { return previous_slab != no_slice; }
     bool has_blocks() const noexcept { return free_count != 0; }
     bool is_empty() const noexcept { return free_count == capacity; }
@@ -85,8 +85,8 @@ struct alignas(64) slice_record : run_links
         bits().fill(capacity);
     }
 
-    /// Effects: takes up to `count` blocks, and writes them in descending order: the last one, which is allocated
-    ///   first, is the lowest. `first`: the number of the block to begin at, if `count` blocks from there on are free;
+    /// Effects: takes up to `count` blocks, and writes them in descending order: the last block, which is allocated
+    ///   first, is the lowest. `first`: the number of the block to begin at if `count` blocks from there on are free;
     ///   otherwise 0.
     /// Returns: the number of blocks.
     std::uint32_t take(void** blocks, std::uint32_t count, std::uint32_t first = 0) noexcept
@@ -111,7 +111,7 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Effects: records that blocks were allocated, the highest of them at `highest`.
-    /// Returns: bytes of the slab that were carved for them.
+    /// Returns: bytes of the slab that were carved for these blocks.
     std::size_t carve(void* highest) noexcept
     {
         std::byte* const end = static_cast<std::byte*>(highest) + block_bytes;
@@ -132,7 +132,8 @@ struct alignas(64) slice_record : run_links
     };
 
     /// Effects: returns blocks to the slab, up to the first block of another slab. `info` describes the class of the
-    ///   slab. Calls `refuse(error_kind, block)` for each block that is free already, or where no block begins.
+    ///   slab. Calls `refuse(error_kind, block)` for each address whose block is already free, or where no block
+    ///   begins.
     template <class Refuse>
     MEMORY_POOL_ALWAYS_INLINE returned put(const size_class_info& info, void* const* blocks, std::size_t count,
                                            Refuse&& refuse) noexcept
@@ -166,9 +167,10 @@ struct alignas(64) slice_record : run_links
         return {seen, taken_back};
     }
 
-    /// Effects: returns the blocks after `blocks[0]` that also follow it in the slab, from block number `place` on; a
-    ///   program that frees blocks in the order of their allocation has such rows. A row has at least four blocks, in
-    ///   one word of bits, and none of them is free already. (For fewer blocks, the branch costs more than it saves.)
+    /// Effects: returns the row of blocks after `blocks[0]` that also follow it in the slab, from block number `place`
+    ///   on. A program that frees blocks in the order of their allocation frees such rows. A row has at least four
+    ///   blocks in one word of bits, none of them already free. (For fewer blocks, the branch costs more than it
+    ///   saves.)
     /// Returns: the number of blocks.
     MEMORY_POOL_ALWAYS_INLINE std::size_t put_row(std::size_t place, void* const* blocks, std::size_t count) noexcept
     {
@@ -195,7 +197,8 @@ struct alignas(64) slice_record : run_links
         return core::slab_bits<const std::uint64_t>(free_blocks);
     }
 
-    /// Effects: calls `visit(void* block, std::uint32_t number)` for each outstanding block, until it returns false.
+    /// Effects: calls `visit(void* block, std::uint32_t number)` for each outstanding block, until `visit` returns
+    ///   false.
     /// Returns: whether no call returned false.
     template <class Visit>
     bool for_each_outstanding(Visit&& visit) const
@@ -206,8 +209,8 @@ struct alignas(64) slice_record : run_links
         return true;
     }
 
-    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages without outstanding blocks. Pages
-    ///   have `page_bytes` each; memory behind the last block, up to `slab_bytes`, counts as a part of that block.
+    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages without outstanding blocks. Each
+    ///   page has `page_bytes` bytes; memory behind the last block, up to `slab_bytes`, counts as a part of that block.
     template <class Visit>
     void for_each_row_of_free_pages(std::size_t page_bytes, std::size_t slab_bytes, Visit&& visit) const
     {
@@ -223,7 +226,7 @@ struct alignas(64) slice_record : run_links
         }
     }
 
-    /// Returns: whether the record describes a slab of that class at that place.
+    /// Returns: whether the record describes a slab of that class at `memory`.
     bool is_slab_of(slice_index first, const std::byte* memory, std::size_t number) const noexcept
     {
         return slab == first && begin == memory && size_class == number && block_bytes == sizes::size(number) &&

@@ -17,7 +17,7 @@ namespace memory_pool::np {
 /// True if each block is verified when it is allocated and freed: see checked.hpp.
 inline constexpr bool is_checked = MEMORY_POOL_NP_CHECKED != 0;
 
-/// Bytes of the guard page at the end of each slab. On systems with another page size, it is not guarded.
+/// Bytes of the guard page at the end of each slab. On systems with another page size, these bytes are not guarded.
 inline constexpr std::size_t guard_bytes = is_checked ? 4096 : 0;
 
 /// The smallest canary behind the requested bytes of a block of a slab.

@@ -79,7 +79,7 @@ public:
         return true;
     }
 
-    /// Effects: forgets a block that is about to become free, if it is known.
+    /// Effects: forgets a block that is about to become free, if the block is known.
     void forget(const void* block) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -133,7 +133,7 @@ public:
         });
     }
 
-    /// Effects: calls `visit(const void* block)` for each known block, until it returns false.
+    /// Effects: calls `visit(const void* block)` for each known block, until `visit` returns false.
     /// Returns: whether no call returned false.
     /// Preconditions: `visit` does not use this object.
     template <class Visit>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file Functions of the program that the library calls to trim and list pools. Pools are header-only, so the program
-/// and each shared library may have a registry of pools. Each registry registers its functions: see
+/// \file
+/// Callbacks through which the library trims and lists the program's pools. Pools are header-only, so the program and
+/// each shared library may have a registry of pools. Each registry registers its callbacks: see
 /// core/threads/pressure_trim.hpp and core/reports/report_listener.hpp.
 ///
 /// Thread safety: any thread.

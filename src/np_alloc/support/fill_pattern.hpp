@@ -55,8 +55,8 @@ public:
         last_.store(load(bytes.data()), std::memory_order_relaxed);
     }
 
-    /// Effects: writes canary from `from` to `end`. Skips words that are canary already: another thread may be reading
-    ///   the last word.
+    /// Effects: fills the bytes from `from` to `end` with the canary. Skips words that already contain it: another
+    ///   thread may be reading the last word.
     /// Preconditions: `end` is a multiple of 8; the whole word that contains `from` may be read.
     void write(std::byte* from, std::byte* end) const noexcept
     {
@@ -69,7 +69,7 @@ public:
             store_other(place, word_at(place, end));
     }
 
-    /// Effects: as write(), for memory that the program has not written to and whose last word is canary. Up to
+    /// Effects: as write(), for memory that the program has not written to and whose last word is the canary. Up to
     ///   `max_gap` bytes before `from` may change as well: reading them first could miss the cache.
     /// Preconditions: the block has at least 24 bytes.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
@@ -128,14 +128,14 @@ public:
                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
 
-    /// Returns: whether the byte at `place` is canary.
+    /// Returns: whether the byte at `place` belongs to a canary.
     bool is_at(const std::byte* place) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
         return std::memcmp(place, reinterpret_cast<const char*>(&word) + place_in_word(place), 1) == 0;
     }
 
-    /// Returns: whether the word before `end` is canary.
+    /// Returns: whether the word before `end` is the canary.
     /// Thread safety: any thread.
     MEMORY_POOL_ALWAYS_INLINE bool is_last_intact(const std::byte* end) const noexcept
     {
@@ -295,7 +295,7 @@ MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noex
                           [&](std::byte* place) { std::memcpy(place, &pattern, sizeof pattern); });
 }
 
-/// Returns: whether a free block is as `poison_block` left it and its last word is canary.
+/// Returns: whether a free block is as `poison_block` left it and its last word is the canary.
 /// Preconditions: as `poison_block`.
 MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes) noexcept
 {

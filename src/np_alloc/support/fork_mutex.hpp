@@ -38,7 +38,7 @@
 #include <cstring>
 
 namespace memory_pool::np {
-/// True while this thread holds all locks, because it is about to fork, or has just forked.
+/// True while this thread holds all locks, because it is about to fork or has just forked.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 
 /// The number of locks that this thread holds or is about to take; one more while it holds all of them for a fork.
@@ -206,7 +206,7 @@ private:
         this_thread_transition = interrupted;
     }
 
-    /// Waits for the lock. Reports a reentrant call if this thread owns it. If there is no owner yet, another
+    /// Waits for the lock. Reports a reentrant call if this thread owns the lock. If there is no owner yet, another
     /// thread soon becomes the owner, unless this thread holds the lock in an interrupted call.
     MEMORY_POOL_SLOW_PATH void wait(const fork_mutex* interrupted) noexcept MEMORY_POOL_ACQUIRE(mutex_)
     {

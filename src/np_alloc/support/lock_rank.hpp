@@ -26,7 +26,7 @@ enum class lock_rank : unsigned char
 {
     background, ///< The turn of the background work.
     pressure,   ///< The watch for memory pressure.
-    callbacks,  ///< Registered functions of programs and libraries.
+    callbacks,  ///< The callbacks that programs and libraries have registered.
     heaps,      ///< The lists of heaps.
     heap,       ///< The slabs of a heap.
     call_sites, ///< The call sites of blocks: a thread may take several, in a fixed order.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file Pages for np_alloc's metadata. They are outside of the region, between guard pages, so that no linear overflow
-/// of a block reaches them.
+/// \file
+/// Pages for np_alloc's metadata. They are outside of the region, between guard pages, so that no linear overflow of a
+/// block reaches them.
 ///
 ///     | guard page | pages | guard page |
 ///

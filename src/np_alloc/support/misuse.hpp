@@ -78,14 +78,14 @@ constexpr const char* remedy_for(error_kind kind, std::size_t block_bytes) noexc
     }
 }
 
-/// Returns: the call site of a misused block; an empty text if it is unknown.
+/// Returns: the call site of a misused block; an empty text if the call site is unknown.
 base::message site_name(error_kind kind, const void* block) noexcept;
 
 /// Effects: prints the context of a misuse of `block`: the thread, the thread's call stack, and, for a sample, the call
 ///   stacks of the block's allocation and free.
 void print_context(const void* block) noexcept;
 
-/// Returns: the text of a report, which ends with the call site of the block, if it is known.
+/// Returns: the text of a report, which ends with the call site of the block, if known.
 MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error_kind kind, const void* block, std::size_t block_bytes,
                                                           const char* where, const char* remedy) noexcept
 {
@@ -128,7 +128,7 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_ki
     get_error_handler()({kind, nullptr, block_bytes, "np_alloc", text.c_str()});
 }
 
-/// Effects: calls the error handler if it is a C handler: C++ handlers have no kinds for accesses.
+/// Effects: calls the error handler if it is a C handler, because C++ handlers have no kinds for accesses.
 /// Thread safety: async-signal-safe.
 void tell_of_access(const np_error_report& report);
 

@@ -104,7 +104,7 @@ public:
     /// Returns: the option with that name, in lower case and without NP_; np_option_none if there is none.
     np_option find(const char* name) const noexcept;
 
-    /// Returns: the value of `text`; nothing if it is not valid for the option.
+    /// Returns: the value of `text`; nothing if the text is not valid for the option.
     /// Preconditions: is_one(option).
     std::optional<std::size_t> value_in(np_option option, const char* text) const noexcept;
 
@@ -138,7 +138,7 @@ public:
     ///   stderr. In the environment, considers only names that begin with NP_.
     void read_once(const char* const* environment, const char* embedded = embedded_options()) noexcept;
 
-    /// Returns: the path in NP_REPORT in the environment; nullptr if it is not set, or empty.
+    /// Returns: the path in NP_REPORT in the environment; nullptr if the variable is missing or empty.
     static const char* report_path(const char* const* environment) noexcept;
 
     /// Returns: as report_path(), for NP_PROFILE.

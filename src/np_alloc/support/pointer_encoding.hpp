@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Encodes pointers and counts that are stored in free blocks, where a program may overwrite them. Overwritten values
-/// decode to invalid ones with high probability.
+/// Encodes pointers and counts that are stored in free blocks, where a program may overwrite them. With high
+/// probability, overwritten values decode to invalid values.
 ///
 ///     pointer:   byte-reversed, xor key       a partial overwrite changes the high bytes of the address
 ///     count:     xor another key

@@ -128,7 +128,7 @@ TEST_F(local_caches, visit_each_cached_block_once_in_any_order_of_frees)
         EXPECT_EQ(all.size(), caches_.count());
         std::sort(all.begin(), all.end());
         EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
-        EXPECT_TRUE(core::are_handed_out_once(store_.chunks(), [this](auto&& visit) { caches_.for_each(visit); }));
+        EXPECT_TRUE(core::are_cached_blocks_valid(store_.chunks(), [this](auto&& visit) { caches_.for_each(visit); }));
     }
     EXPECT_EQ(rejected_, 0U);
 }

@@ -148,7 +148,7 @@ TEST_F(pool_profile, loses_no_sample_of_concurrent_threads)
     });
     for (const auto& of_thread : many)
         for (std::size_t i = 0; i != 500; ++i)
-            core::pool_profile::freed(&of_thread[i]); // The other thread may have freed it before its allocation.
+            core::pool_profile::freed(&of_thread[i]); // The other thread may have freed it too early.
     const core::profile_values values = values_of("threads");
     EXPECT_EQ(values.allocated_blocks - before.allocated_blocks, threads * 1000);
     EXPECT_EQ(values.blocks_in_use, threads * 100);

@@ -456,7 +456,7 @@ void expect_late_resource_use_reported(const Options&... options)
     Resource& resource = home.make(options...);
     auto text = mp::allocate_unique<std::string>(resource, "a text that is longer than a small one");
     auto number = mp::allocate_unique<int>(static_cast<std::pmr::memory_resource*>(&resource), 3);
-    char* const content = text->data(); // which the destructor would free
+    char* const content = text->data(); // The destructor would free it.
     home.destroy();
     text = nullptr;
     expect_end_reported(recorder, "frames");
@@ -478,7 +478,7 @@ TEST(pool_end, is_reported_when_containers_and_objects_outlive_their_resource)
     expect_late_resource_use_reported<mp::basic_synchronized_pool_resource<mp::checking_policy>>(pools, upstream, name);
 }
 
-#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // which report the accesses themselves
+#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // These tools report the accesses themselves.
 TEST(pool_end_death_test, is_reported_after_scope_exit_and_after_delete)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");

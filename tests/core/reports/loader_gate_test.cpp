@@ -45,7 +45,7 @@ TEST(loader_gate, close_waits_for_threads_inside)
 TEST(loader_gate, reset_opens_it_in_the_child)
 {
     core::loader_gate gate;
-    ASSERT_TRUE(gate.enter()); // as by a thread that does not exist in the child
+    ASSERT_TRUE(gate.enter()); // As if by a thread that does not exist in the child.
     gate.reset();
     gate.close();
     gate.open();

@@ -84,7 +84,7 @@ TEST(in_use_list, writes_each_call_site_with_its_callers_below)
 
 TEST(code_name, uses_the_module_after_it_is_unloaded)
 {
-    // The test notes a module at the address of std::abort, where another module is loaded now.
+    // The test records a module at the address of std::abort, where another module is loaded now.
     const auto address = reinterpret_cast<std::uintptr_t>(&std::abort);
     core::code_modules<core::system_pages> modules;
     const std::uint64_t walk = modules.begin({1, 0});

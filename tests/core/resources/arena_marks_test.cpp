@@ -11,7 +11,7 @@ namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t arena_size = 2048;
-constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // offset of the bytes behind the marks
+constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // offset of the bytes after the marks
 using request = memory_pool::detail::base::block_request;
 static_assert(core::arena_marks::bytes_for(arena_size) == arena_size / 8, "a byte for each granule of 8 bytes");
 

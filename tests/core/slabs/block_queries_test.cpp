@@ -88,14 +88,14 @@ TEST_F(block_queries, classify_any_address)
 {
     free_some();
     for (void* const block : used_) {
-        EXPECT_TRUE(core::has_handed_out(chunks(), block));
+        EXPECT_TRUE(core::is_outstanding(chunks(), block));
         EXPECT_EQ(core::misuse_at(chunks(), block), std::nullopt);
         EXPECT_FALSE(core::has_block_at(chunks(), static_cast<char*>(block) + 1));
         EXPECT_EQ(core::misuse_at(chunks(), static_cast<char*>(block) + 1), error_kind::misaligned_pointer);
     }
     for (void* const block : freed_) {
         EXPECT_TRUE(core::has_block_at(chunks(), block));
-        EXPECT_FALSE(core::has_handed_out(chunks(), block));
+        EXPECT_FALSE(core::is_outstanding(chunks(), block));
         EXPECT_EQ(core::misuse_at(chunks(), block), error_kind::double_free);
     }
     EXPECT_EQ(core::misuse_at(chunks(), this), error_kind::foreign_pointer);
@@ -105,16 +105,16 @@ TEST_F(block_queries, visit_blocks_in_use_and_free_blocks)
 {
     free_some();
     std::vector<void*> visited;
-    core::for_each_handed_out(chunks(), [&](void* block) { visited.push_back(block); });
+    core::for_each_outstanding(chunks(), [&](void* block) { visited.push_back(block); });
     EXPECT_EQ(visited, used_);
     std::vector<void*> one_by_one;
-    for (void* each = nullptr; (each = core::next_handed_out(chunks(), each)) != nullptr;)
+    for (void* each = nullptr; (each = core::next_outstanding(chunks(), each)) != nullptr;)
         one_by_one.push_back(each);
     EXPECT_EQ(one_by_one, used_);
     std::size_t free = 0;
     core::for_each_free(chunks(), [&](void* block) {
         ++free;
-        EXPECT_FALSE(core::has_handed_out(chunks(), block));
+        EXPECT_FALSE(core::is_outstanding(chunks(), block));
     });
     EXPECT_EQ(free, store_.capacity() - used_.size());
 }
@@ -144,7 +144,7 @@ TEST_F(block_queries, find_overflows_and_writes_after_free)
 TEST_F(block_queries, verify_that_cached_blocks_are_handed_out_once)
 {
     const auto are_once = [this](const std::vector<void*>& cached) {
-        return core::are_handed_out_once(
+        return core::are_cached_blocks_valid(
             chunks(), [&cached](auto&& visit) { std::for_each(cached.begin(), cached.end(), visit); });
     };
     free_some();

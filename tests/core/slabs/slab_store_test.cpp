@@ -52,11 +52,11 @@ protected:
         }
     }
 
-    /// Takes no block: returns the last outstanding block by address.
+    /// Returns the last outstanding block by address, without taking another block.
     void* take_last()
     {
         void* last = nullptr;
-        for_each_handed_out(store_.chunks(), [&](void* block) { last = block; });
+        for_each_outstanding(store_.chunks(), [&](void* block) { last = block; });
         return last;
     }
 
@@ -189,7 +189,7 @@ TEST_F(slab_store_test, visits_outstanding_blocks)
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(2));
     store_.put(blocks.data(), blocks.size() / 2);
     std::set<void*> visited;
-    for_each_handed_out(store_.chunks(), [&](void* block) { visited.insert(block); });
+    for_each_outstanding(store_.chunks(), [&](void* block) { visited.insert(block); });
     const auto half = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
     EXPECT_EQ(visited, std::set<void*>(half, blocks.end()));
     std::size_t free = 0;
@@ -333,7 +333,7 @@ TEST_F(slab_store_test, trim_and_release_reset_the_shortage)
     EXPECT_FALSE(store_.chunks().is_short());
 }
 
-/// Allocates parts of one array from alternating ends, so that chunks of each kind lie between others.
+/// Allocates parts of one array from alternating ends, so that chunks of one kind lie between chunks of the other.
 class two_ended_upstream final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
@@ -442,16 +442,16 @@ TEST_F(slab_store_test, finds_the_next_outstanding_block_from_any_address)
             EXPECT_EQ(store_.put(&blocks[i], 1), 0u);
     }
     std::vector<void*> found;
-    for (void* block = next_handed_out(store_.chunks(), nullptr); block != nullptr;
-         block = next_handed_out(store_.chunks(), block))
+    for (void* block = next_outstanding(store_.chunks(), nullptr); block != nullptr;
+         block = next_outstanding(store_.chunks(), block))
         found.push_back(block);
     EXPECT_EQ(found, kept);
-    EXPECT_EQ(next_handed_out(store_.chunks(), static_cast<char*>(kept[0]) - 1), kept[0]);
-    EXPECT_EQ(next_handed_out(store_.chunks(), static_cast<char*>(kept[0]) + 1), kept[1]);
+    EXPECT_EQ(next_outstanding(store_.chunks(), static_cast<char*>(kept[0]) - 1), kept[0]);
+    EXPECT_EQ(next_outstanding(store_.chunks(), static_cast<char*>(kept[0]) + 1), kept[1]);
     for (void* const block : kept)
         EXPECT_EQ(store_.put(&block, 1), 0u);
     trim(store_);
-    EXPECT_EQ(next_handed_out(store_.chunks(), kept[0]), nullptr) << "the trim has freed its slab";
+    EXPECT_EQ(next_outstanding(store_.chunks(), kept[0]), nullptr) << "the trim has freed its slab";
 }
 
 TEST_F(slab_store_test, prefaults_slabs)
@@ -612,7 +612,7 @@ TEST_F(slab_store_in_small_steps, allocates_blocks_added_to_a_slab_in_use)
         for (int i = 0; i != 3; ++i) {
             void* const block = store_.take_one_late();
             ASSERT_NE(block, nullptr);
-            ASSERT_TRUE(has_handed_out(store_.chunks(), block));
+            ASSERT_TRUE(is_outstanding(store_.chunks(), block));
         }
         ASSERT_EQ(store_.take_one_late(), nullptr);
         ASSERT_TRUE(store_.verify());

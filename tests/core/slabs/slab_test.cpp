@@ -77,7 +77,7 @@ TEST_F(slab_test, takes_full_words_as_a_span_and_others_one_by_one)
 {
     core::slab& slab = make(1000);
     (void)slab.take_span(stride);
-    set_range(slab, 10, 200); // Words 1 and 2 are full, with 54 blocks before and 18 behind.
+    set_range(slab, 10, 200); // Words 1 and 2 are full, with 54 blocks before them and 18 after them.
     EXPECT_EQ(slab.count_set_bits(), 200u);
     EXPECT_TRUE(slab.take_span(stride).empty()) << "the first word is not full";
 

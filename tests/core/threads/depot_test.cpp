@@ -254,7 +254,7 @@ TEST_F(depot_test, gives_each_magazine_to_one_thread_at_a_time)
             std::fill_n(pointers, room, &owners[random() % owners.size()]);
             owners[magazine->number].fetch_sub(1, std::memory_order_relaxed);
             random() % 2 == 0 ? depot_.push_full(me / 2, magazine)
-                              : depot_.push_empty(me / 2, magazine); // two share one
+                              : depot_.push_empty(me / 2, magazine); // two threads share a shard
         }
     };
     std::vector<std::thread> threads;

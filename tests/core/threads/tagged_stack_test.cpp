@@ -17,7 +17,7 @@ namespace core = memory_pool::detail::core;
 namespace {
 struct marked_node : core::stack_node
 {
-    std::uint64_t written = 0; ///< Only the thread that has popped the node writes it; not atomic.
+    std::uint64_t written = 0; ///< Not atomic: only the thread that has popped the node writes it.
     std::atomic<unsigned> owners{0};
 };
 
@@ -92,7 +92,7 @@ TEST(tagged_stack, accepts_the_largest_number)
         EXPECT_EQ(number, core::tagged_stack<>::max_nodes - 1);
         return node;
     };
-    // Repeated, so that the tag or the number would overflow into the other one.
+    // Repeated, so that the tag or the number would overflow into the other.
     for (int i = 0; i != 1000; ++i) {
         stack.push(core::tagged_stack<>::max_nodes - 1, at);
         std::uint32_t number = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// After each test of this program, test::np_conservation checks that np_alloc is as it was before. These tests check
-// that it detects leaks and damage.
+// After each test of this program, test::np_conservation checks that np_alloc is in its earlier state. These tests
+// check that test::np_conservation detects leaks and damage.
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine/engine.hpp>
 

@@ -114,7 +114,7 @@ TEST(np_allocate, retries_with_memory_that_the_new_handler_has_freed)
     constexpr std::size_t bytes = std::size_t{512} << 20;
     void* reserve = mp::np_allocate(bytes);
     const test::memory_limit limit(bytes / 8);
-    std::array<void*, 100> had_before{}; // Free memory of earlier tests still serves some blocks.
+    std::array<void*, 100> had_before{}; // Blocks from free memory of earlier tests.
     std::size_t count = 0;
     const auto take_all = [&] {
         for (; count != had_before.size(); ++count)
@@ -215,7 +215,7 @@ TEST(np_resource, serves_containers_and_other_resources)
     EXPECT_TRUE(np_owns(numbers.data()));
 }
 
-/// Constructed before the resource is used for the first time, so it is destroyed after any object created then.
+/// Constructed before the first use of the resource, so it is destroyed after all objects that this use creates.
 std::optional<std::pmr::vector<int>> ends_last;
 
 TEST(np_resource, may_be_used_by_static_objects)

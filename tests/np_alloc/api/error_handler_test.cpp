@@ -45,7 +45,7 @@ int report_count = 0;
 
 TEST(np_error_handler, may_wait_for_an_allocating_thread_even_before_a_fork)
 {
-    (void)np_trim(); // A block freed twice closes the list of remote frees to a circle: entries behind it are lost.
+    (void)np_trim(); // A double free makes the list of remote frees a cycle, which loses the entries behind the block.
     void* const freed_twice = np_alloc(32);
     void* const other = np_alloc(32);
     test::in_a_thread([=] { // This thread drains these remote frees when it forks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Allocation during exit: by static and thread-local destructors, exit handlers and running threads. Uses the public
+// Allocation during exit by static and thread-local destructors, exit handlers and running threads. Uses the public
 // interface only.
 #include <memory_pool/np_alloc.h>
 
@@ -18,7 +18,7 @@
 namespace {
 test::np_resource np;
 
-/// Allocates blocks of every kind. Its destructor frees them, and uses more.
+/// Allocates blocks of every kind. The destructor frees these blocks, and uses more blocks.
 class late_user
 {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc under a seccomp filter, as browsers and containers set one. The filter kills the process at system calls
+// np_alloc under a seccomp filter like those of browsers and containers. The filter kills the process at system calls
 // that no other malloc makes.
 #if defined(__linux__)
 #include <memory_pool/np_alloc.h>
@@ -24,7 +24,7 @@
 namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Makes the system kill this process at mincore, and at clock_gettime as a system call. Returns: whether it does.
+/// Makes the kernel kill this process at the system calls mincore and clock_gettime. Returns: whether this succeeded.
 bool filter_calls()
 {
     std::array<sock_filter, 5> program{{
@@ -38,7 +38,7 @@ bool filter_calls()
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// Runs `action` in a child process under the filter. Returns: whether the child has succeeded.
+/// Runs `action` in a child process under the filter. Returns: whether the child succeeded.
 template <class Action>
 bool survives(Action&& action)
 {
@@ -61,7 +61,7 @@ bool fill_and_free(std::size_t bytes)
     return true;
 }
 
-/// Uses blocks of one size, some of which may get huge pages, a growing block, a zeroed block, and many small ones.
+/// Uses a growing block, a zeroed block, many small blocks, and blocks of one size, some of which may get huge pages.
 bool use_large_blocks()
 {
     for (int i = 0; i != 20; ++i)

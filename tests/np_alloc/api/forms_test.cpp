@@ -118,7 +118,7 @@ TEST(np_aligned_realloc, moves_a_misaligned_block_that_has_room)
     constexpr std::size_t alignment = std::size_t{1} << 22;
     void* const first = np_alloc(100'000);
     void* const second = np_alloc(100'000);
-    const bool is_first_aligned = is_aligned(first, alignment); // Then the other block, next to it, is not.
+    const bool is_first_aligned = is_aligned(first, alignment); // Then the adjacent block is not aligned.
     void* const block = is_first_aligned ? second : first;
     np_free(is_first_aligned ? first : second);
     std::memset(block, 7, 100'000);

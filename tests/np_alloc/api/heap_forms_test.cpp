@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The functions of heaps except np_heap_alloc, np_heap_realloc and np_heap_free: see heaps_test.cpp.
+// The functions of heaps, except np_heap_alloc, np_heap_realloc and np_heap_free, which heaps_test.cpp tests.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>

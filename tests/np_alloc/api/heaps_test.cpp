@@ -107,7 +107,7 @@ TEST_F(np_heaps, recover_after_the_system_was_out_of_memory)
     const test::system_calls calls;
     calls.refuse_from(test::system_call::protect, 1);
     errno = 0;
-    std::size_t had_before = 0; // Free memory of earlier tests; goes back with the heap.
+    std::size_t had_before = 0; // Blocks from free memory of earlier tests, freed with the heap.
     while (np_heap_alloc(heap, much) != nullptr)
         ASSERT_LT(++had_before, 10'000U);
     EXPECT_EQ(errno, ENOMEM);
@@ -141,7 +141,7 @@ TEST_F(np_heaps, keep_errno_when_destroyed)
     np_heap* const with_large_block = np_heap_create();
     EXPECT_NE(np_heap_alloc(with_large_block, 1'000'000), nullptr);
     const test::system_calls calls;
-    calls.refuse_from(test::system_call::advise, 1); // As if memory were locked.
+    calls.refuse_from(test::system_call::advise, 1); // Imitates locked memory.
     errno = 7;
     np_heap_destroy(with_large_block);
     EXPECT_EQ(errno, 7);
@@ -221,7 +221,7 @@ TEST(np_heap_destroy, reports_a_double_destroy_and_keeps_the_other_heaps)
     std::for_each(older.begin(), older.end(), np_heap_destroy);
     const std::array<np_heap*, 2> in_place_of_older{np_heap_create(), np_heap_create()};
     const test::error_recorder recorder;
-    np_heap_destroy(newest); // Its former neighbour is another heap now.
+    np_heap_destroy(newest); // The former neighbour of `newest` is another heap now.
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     np_statistics all;
     np_get_statistics(&all);

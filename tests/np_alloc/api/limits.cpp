@@ -3,19 +3,20 @@
 // limits address_space MIB | small_blocks MIB | max_data MIB | late_limit MIB | last_addresses MIB | data MIB |
 //     locked_memory KIB | locked_later KIB | locked | overcommit
 //
-// Executes itself with a resource limit, which holds before anything is allocated. Checks that np_alloc serves blocks
-// up to the limit, sets ENOMEM there, and serves as much again after the blocks were freed. The limits:
+// Sets a resource limit and executes itself again, so that the limit holds before the first allocation. Checks that
+// np_alloc serves blocks up to the limit, sets errno to ENOMEM there, and serves as many bytes again after the blocks
+// are freed. The limits:
 //   address_space, data, locked_memory   The limit of that name.
-//   small_blocks     An address space limit. Checks the share that small blocks can use, and that other users of memory
-//                    can have it after the blocks were freed.
-//   max_data         A data limit. Checks the share that blocks of each kind can use, as small_blocks does.
-//   late_limit       An address space limit that is set after blocks were allocated.
-//   last_addresses   An address space limit that leaves so much more than the program has mapped.
+//   small_blocks     An address space limit. Checks the share of the limit that small blocks can use, and that other
+//                    users of memory can use this share after the blocks are freed.
+//   max_data         A data limit. Makes the checks of small_blocks for blocks of each kind.
+//   late_limit       An address space limit that the program sets after it has allocated blocks.
+//   last_addresses   An address space limit of MIB more than the program has mapped.
 //   locked           All memory is locked from the start.
-//   locked_later     The program may lock only few KiB. As the documentation advises, it has an address space limit,
-//                    and locks all memory after its first allocation. Exits with 77 if it needs nearly as much
-//                    without np_alloc.
-//   overcommit       For systems that promise no more memory than there is; exits with 77 elsewhere.
+//   locked_later     The program may lock only KIB KiB. As the documentation advises, it has an address space limit,
+//                    and locks all memory after its first allocation. Exits with 77 if the program has mapped
+//                    nearly that much before it uses np_alloc.
+//   overcommit       No limit, on systems that do not overcommit memory. Exits with 77 on other systems.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -64,8 +65,9 @@ void use_blocks(std::size_t of_each)
     }
 }
 
-/// Effects: allocates blocks of that many bytes until memory is exhausted, or they have `enough` bytes; then checks and
-/// frees them. Returns: the sum of their bytes.
+/// Effects: allocates blocks of `bytes` bytes until memory is exhausted or the blocks have `enough` bytes in total.
+///   Then checks and frees the blocks.
+/// Returns: the total bytes of the blocks.
 std::size_t take_all(std::size_t bytes, std::size_t enough)
 {
     void* last = nullptr; // Each block holds the address of the previous one: there may be no memory for a list.
@@ -95,7 +97,7 @@ std::size_t take_all(std::size_t bytes, std::size_t enough)
     return count * bytes;
 }
 
-/// Measured before the first allocation: mapped addresses count towards the limit.
+/// The mapped bytes before the first allocation, which count towards the limit.
 std::size_t mapped_at_start = 0;
 
 std::size_t mapped_bytes()
@@ -107,7 +109,7 @@ std::size_t mapped_bytes()
     return std::strtoull(text.data(), nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Sets the soft limit, so that it can be raised again.
+/// Sets only the soft limit, which the program can raise again.
 void set_limit(__rlimit_resource which, std::size_t bytes)
 {
     rlimit limit{};
@@ -139,7 +141,7 @@ public:
             CHECK(np_usable_size(block) >= bytes_);
             std::memcpy(block, &last_, sizeof last_);
             last_ = block;
-            // A block mapped by itself has a whole page: do not count more than the requested size and some.
+            // A block with its own mapping fills whole pages: count at most 1/8 more than the requested size.
             usable_ += std::min(np_usable_size(block), bytes_ + bytes_ / 8);
         }
         return usable_;
@@ -171,7 +173,7 @@ void small_blocks_are_served(std::size_t limit)
         errno = 0;
         CHECK(np_alloc(bytes) == nullptr && errno == ENOMEM);
     }
-    // Other users of memory can have unused addresses: threads need contiguous stacks of 8 MiB.
+    // Other users of memory can map unused addresses: each thread needs a contiguous stack of 8 MiB.
     (void)np_trim();
     chain half(100);
     CHECK(half.grow(min_usable / 2) >= min_usable / 2);
@@ -194,7 +196,7 @@ void data_limit_is_used_up(std::size_t limit)
         }
         std::printf("blocks of %zu bytes: %zu KiB usable of %zu\n", bytes, usable / kibibyte, limit / kibibyte);
         CHECK(usable >= min_usable);
-        // Other users of memory can have free memory.
+        // Other users of memory can use the freed memory.
         (void)np_trim();
         void* const others = mmap(nullptr, limit / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(others != MAP_FAILED);
@@ -203,7 +205,7 @@ void data_limit_is_used_up(std::size_t limit)
     }
 }
 
-/// The library recognizes its addresses even after it has unmapped the block.
+/// The library recognizes the address of a block that it has unmapped.
 void ends_at_a_double_free_of_a_block_behind_all_others()
 {
     const pid_t child = fork();
@@ -221,7 +223,7 @@ void ends_at_a_double_free_of_a_block_behind_all_others()
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-/// The reserved addresses count already: the program can map nothing more, but it can allocate blocks.
+/// Reserved addresses count towards the limit, so the program can map nothing more. It can still allocate blocks.
 void is_served_in_spite_of_a_late_limit(std::size_t limit)
 {
     use_blocks(10);
@@ -232,7 +234,7 @@ void is_served_in_spite_of_a_late_limit(std::size_t limit)
     CHECK(small.grow(32 * mebibyte) >= 32 * mebibyte);
 }
 
-/// Grows a block that has other blocks behind it, until memory is exhausted, or the block has `enough` bytes.
+/// Grows a block, with another block behind it, until memory is exhausted or the block has `enough` bytes.
 void grow_a_block(std::size_t enough)
 {
     std::size_t bytes = 100;
@@ -259,7 +261,7 @@ void grow_a_block(std::size_t enough)
     np_free(block);
 }
 
-/// With any address space limit, np_alloc reserves no more addresses than it needs.
+/// Under any address space limit, np_alloc reserves only the addresses that it needs.
 int lets_memory_be_locked(std::size_t limit)
 {
     if (mapped_at_start + mebibyte > limit)
@@ -271,7 +273,7 @@ int lets_memory_be_locked(std::size_t limit)
     return 0;
 }
 
-/// An array of int that grows by half again and again can use at least a quarter of `left` bytes. On the way, no other
+/// An array of int that repeatedly grows by half can use at least a quarter of `left` bytes. While it grows, no other
 /// block of its size is in use.
 void lets_an_array_grow(std::size_t left)
 {
@@ -318,7 +320,7 @@ void is_served(std::size_t limit)
     CHECK(np_alloc(limit) == nullptr);
 }
 
-/// Where every reserved byte counts, there may be room for no block at all; np_alloc must only fail cleanly.
+/// If every reserved byte counts towards the limit, there may be no room for any block. np_alloc must fail cleanly.
 void is_served_or_refused()
 {
     for (std::size_t bytes : test::sizes_of_all_kinds)
@@ -351,7 +353,7 @@ bool is_with_limit(int count, char** arguments, const char* name)
     return count >= 3 && std::strcmp(arguments[1], with_limit) == 0 && std::strcmp(arguments[2], name) == 0;
 }
 
-/// Runs before anything is allocated, as far as a program can.
+/// Runs as early as the code of a program can, before its first allocation.
 void prepare_process(int count, char** arguments, char**)
 {
     mapped_at_start = mapped_bytes();
@@ -375,7 +377,7 @@ void prepare(const std::string& name, std::size_t number)
         set_limit(RLIMIT_DATA, number * mebibyte);
     } else if (name == "locked_memory") {
         set_limit(RLIMIT_MEMLOCK, number * kibibyte);
-        (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0); // With this capability, the limit does not hold.
+        (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0); // The limit does not apply with this capability.
     }
 }
 

@@ -36,7 +36,7 @@ bool is_zero(const unsigned char* block, std::size_t bytes)
     return std::all_of(block, block + bytes, [](unsigned char each) { return each == 0; });
 }
 
-/// Sizes of every kind, up to blocks that any malloc maps by themselves.
+/// Sizes of every kind, up to blocks for which any malloc creates separate mappings.
 std::vector<std::size_t> sizes_to_zero()
 {
     std::vector<std::size_t> sizes(test::sizes_of_all_kinds.begin(), test::sizes_of_all_kinds.end());
@@ -79,7 +79,7 @@ TEST(np_memory, is_zeroed_by_calloc_after_it_was_returned_to_the_system)
         std::for_each(blocks.begin(), blocks.end(), np_free);
         (void)np_trim();
         expect_zeros(bytes);
-        (void)np_trim(); // Now the memory is zero.
+        (void)np_trim(); // From here on, the memory is zero.
         expect_zeros(bytes);
     }
 }
@@ -105,7 +105,7 @@ TEST(np_memory, is_zeroed_by_calloc_after_blocks_were_resized)
                 block = static_cast<unsigned char*>(np_realloc(block, becomes));
                 std::memset(block, 0xFF, becomes);
             }
-            // The memory that was cut off, then all of it.
+            // First the memory that realloc cut off, then all memory.
             expect_zeros(bytes > becomes ? bytes - becomes : bytes);
             std::for_each(blocks.begin(), blocks.end(), np_free);
             expect_zeros(becomes);
@@ -258,7 +258,7 @@ void expect_memory_of_threads_that_end_goes_back()
         peak = std::max(peak.load(), test::resident_bytes());
     });
     EXPECT_GE(peak, before + bytes_to_fill / threads);
-    const std::size_t in_quarantine = test::blocks_are_checked() ? 64 * mebibyte : 0; // And in guard pages.
+    const std::size_t in_quarantine = test::blocks_are_checked() ? 64 * mebibyte : 0; // Includes guard pages.
     const std::size_t enough = before + bytes_to_fill / 20 + in_quarantine;
     EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
@@ -293,12 +293,12 @@ TEST(np_memory, may_be_inaccessible_when_it_is_freed)
 {
     if (test::blocks_are_checked())
         GTEST_SKIP() << "the checked build fills free blocks";
-    constexpr std::size_t pages = 64 * kibibyte; // Whole pages on any system.
+    constexpr std::size_t pages = 64 * kibibyte; // A multiple of any page size.
     for (int i = 0; i != 10; ++i) {
         auto* const block = static_cast<std::byte*>(np_aligned_alloc(pages, 8 * mebibyte));
         ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_NONE), 0);
         np_free(block);
-        ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_READ | PROT_WRITE), 0); // Later blocks reuse it.
+        ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_READ | PROT_WRITE), 0); // Later blocks reuse the memory.
     }
 }
 #endif

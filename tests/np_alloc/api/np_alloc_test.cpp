@@ -299,7 +299,7 @@ TEST(np_owns, recognizes_addresses_of_live_blocks_only)
 
 TEST(np_trim, returns_free_memory_and_the_number_of_bytes)
 {
-    std::vector<void*> blocks(400); // Half of them stay: if most were free, np_alloc would purge them at once.
+    std::vector<void*> blocks(400); // Half of them stay in use. If most were free, np_alloc would purge memory at once.
     for (void*& block : blocks) {
         block = np_alloc(100'000);
         std::memset(block, 1, 100'000);
@@ -400,7 +400,7 @@ TEST(np_free, may_be_left_by_longjmp_in_the_error_handler)
     EXPECT_TRUE(test::jumps_back([] { np_free(static_cast<std::byte*>(large) + 16); }));
     EXPECT_TRUE(test::jumps_back([] { (void)np_realloc(&local, 10); }));
     EXPECT_TRUE(test::jumps_back([] { (void)np_usable_size(&local); }));
-    // No lock is held, and no call is half done.
+    // No lock is held, and no call is unfinished.
     std::thread([] {
         np_free(small);
         np_free(large);
@@ -431,7 +431,7 @@ TEST(np_alloc_threads, may_free_blocks_of_threads_that_have_ended)
     }
 }
 
-/// Marked blocks, which threads hand over to each other.
+/// Marked blocks that threads hand over to each other.
 class exchange
 {
 public:
@@ -488,7 +488,7 @@ TEST(np_alloc_threads, never_share_a_block)
     EXPECT_EQ(faults.load(), 0U);
 }
 
-/// Uses np_alloc in a destructor that may run after np_alloc has ended its thread: the order of destruction decides.
+/// Uses np_alloc in a destructor. The order of destruction decides whether np_alloc has already ended its thread.
 struct late_user
 {
     late_user() noexcept : block(np_alloc(100)) {}

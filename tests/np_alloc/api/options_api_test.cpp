@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The values of options, and options that take effect at once. options_test.cpp tests their texts.
+// The values of options, and options that take effect at once. options_test.cpp tests the texts of options.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>

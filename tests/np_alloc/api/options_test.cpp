@@ -18,7 +18,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Options read from the given environment, and the complaints that this printed.
+/// Options read from the given environment, and the complaints printed while reading.
 struct options_of
 {
     explicit options_of(std::vector<const char*> variables, const char* embedded = nullptr)

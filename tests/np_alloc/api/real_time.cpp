@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 // real_time: a real-time thread (SCHED_FIFO) and four normal ones allocate and free large blocks on one processor. The
 // real-time thread works in rows of 50 allocations. In three of five runs, no row may take more than two milliseconds.
-// Fails where the system grants no real-time thread.
+// Fails if the system permits no real-time thread.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -30,7 +30,7 @@ constexpr int enough_runs = 3;
 constexpr milliseconds max_row{2};
 constexpr std::chrono::seconds run_time{4};
 
-/// Blocks that a thread replaces one by one.
+/// Blocks that one thread replaces one by one.
 class blocks
 {
 public:

@@ -132,7 +132,7 @@ void allocate_and_free(int)
     np_free(np_alloc(large_bytes));
 }
 
-/// Allocates and frees large blocks, which takes a lock each time, while signals interrupt it with `allocate_and_free`.
+/// Allocates and frees large blocks, taking a lock each time, while signals call `allocate_and_free`.
 [[noreturn]] void be_interrupted()
 {
     (void)alarm(60);

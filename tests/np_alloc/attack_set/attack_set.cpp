@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 // np_attack_set list | KIND BYTES
 //
-// Attacks the malloc of the process by plain calls of malloc, free, new and delete, so that it runs under any malloc.
-// `list` prints the kinds of attack. Otherwise, the program makes one attack, continues as a program would, prints
+// Attacks the process's malloc through plain calls of malloc, free, new and delete, so that the program runs under any
+// malloc. `list` prints the kinds of attack. Otherwise, the program makes one attack, continues with normal use, prints
 // "goes on" and returns from main. If the malloc detects the attack, the process ends earlier. An attack that reads old
 // contents prints "nothing is left" if the contents are gone.
 //
@@ -11,7 +11,7 @@
 //     adjacent blocks   |  the misuse     |  blocks are allocated, |  exit handlers run
 //     are in use        |                 |  and all are freed     |
 //
-// Exits with 77 if the attack cannot be made under this malloc.
+// Exits with 77 if the attack is impossible under this malloc.
 #include <support/check.hpp>
 #include <support/threads.hpp>
 
@@ -34,7 +34,7 @@ namespace {
 constexpr std::size_t largest_bytes = std::size_t{256} * 1024;
 constexpr unsigned char content = 0x41;
 
-/// The bytes that attacks copy.
+/// The bytes that attacks copy into blocks.
 alignas(16) std::array<unsigned char, 2 * largest_bytes> text;
 
 /// Returns: `address`, hidden from the optimizer.
@@ -44,7 +44,7 @@ unsigned char* hidden(void* address)
     return static_cast<unsigned char*>(same);
 }
 
-/// Changes each of these bytes.
+/// Changes every byte of the range.
 void change(unsigned char* address, std::size_t bytes)
 {
     volatile unsigned char* const place = hidden(address);
@@ -52,7 +52,7 @@ void change(unsigned char* address, std::size_t bytes)
         place[i] = static_cast<unsigned char>(~place[i]);
 }
 
-/// Copies text by memcpy of the C library, not inlined.
+/// Copies text with the C library's memcpy, never inlined.
 void copy_text(unsigned char* to, std::size_t bytes)
 {
     void* (*const volatile copy)(void*, const void*, std::size_t) = std::memcpy;
@@ -73,7 +73,7 @@ unsigned char* filled(std::size_t bytes)
     std::_Exit(cannot_be_made);
 }
 
-/// Blocks around the attacked block, in use until the end.
+/// Blocks around the attacked block, which stay in use until the end.
 class neighbours
 {
 public:
@@ -120,7 +120,7 @@ unsigned char* among_others(std::size_t bytes)
     return block;
 }
 
-/// Allocates and frees blocks of that size and of others.
+/// Allocates and frees blocks of that size and of other sizes.
 void go_on(std::size_t bytes)
 {
     std::array<unsigned char*, 48> blocks{};
@@ -138,7 +138,7 @@ enum class outcome
 {
     made,
     nothing_read,
-    made_last, ///< The program does nothing after it.
+    made_last, ///< The program does nothing after the attack.
 };
 
 // Overflows.
@@ -160,7 +160,7 @@ outcome overflow_by_copy(std::size_t bytes)
     return outcome::made;
 }
 
-/// An overflow of the block with the highest address of many.
+/// An overflow of the block with the highest address among many.
 outcome overflow_of_the_last(std::size_t bytes)
 {
     others.add(bytes, std::max<std::size_t>(std::size_t{128} * 1024 / bytes, 2));
@@ -168,7 +168,7 @@ outcome overflow_of_the_last(std::size_t bytes)
     return outcome::made;
 }
 
-/// Changes the second byte past the requested size, which most mallocs have room for; the first one stays unchanged.
+/// Changes only the second byte past the requested size. Most mallocs have room for this byte.
 outcome write_into_slack(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes - 3);
@@ -264,7 +264,7 @@ outcome double_free_of_many(std::size_t bytes)
     return outcome::made;
 }
 
-/// A double free after many other blocks, some of which may have reused the memory.
+/// A double free after many other allocations, some of which may have reused the memory.
 outcome double_free_much_later(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes);
@@ -311,7 +311,7 @@ outcome free_of_what_has_moved(std::size_t bytes)
 
 // Other invalid pointers.
 
-/// Frees pointers that it reads from reused blocks, which hold old contents or data of the malloc.
+/// Frees pointers read from reused blocks, which hold old contents or the malloc's own data.
 outcome free_of_what_was_never_set(std::size_t bytes)
 {
     const int more_than_wait = bytes < largest_bytes ? 2048 : 8;
@@ -375,7 +375,7 @@ outcome write_to_what_has_moved(std::size_t bytes)
     return outcome::made;
 }
 
-/// Returns: whether some of the old contents of the block can still be read.
+/// Returns: whether the block still holds some of its old contents.
 bool has_content(void* block, std::size_t bytes)
 {
     const volatile unsigned char* const place = hidden(block);
@@ -433,7 +433,7 @@ outcome delete_of_another_size(std::size_t bytes)
     return outcome::made;
 }
 
-/// Changes `bytes / 16` bytes of a block of 0 bytes: at least one.
+/// Changes `bytes / 16` bytes, at least one, of a block of 0 bytes.
 outcome write_to_a_block_of_no_bytes(std::size_t bytes)
 {
     unsigned char* const block = among_others(0);
@@ -442,7 +442,7 @@ outcome write_to_a_block_of_no_bytes(std::size_t bytes)
     return outcome::made;
 }
 
-/// The negative control: correct code, in which no malloc may detect anything.
+/// The negative control: correct code, for which no malloc may report an error.
 outcome nothing_wrong(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Attacks on the functions of np_alloc. The attacking code itself uses another new and delete.
+// Attacks on the functions of np_alloc. The attacking code itself uses other operators new and delete.
 #include "attacks.hpp"
 
 #include <memory_pool/base/errors.hpp>

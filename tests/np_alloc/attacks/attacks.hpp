@@ -33,14 +33,14 @@ enum class stage
     ended,
 };
 
-/// The results of an attack as its process sees them, in shared memory: the process may end at any time.
+/// The results of an attack. Its process writes them to shared memory, because the process may end at any time.
 struct notes
 {
     std::atomic<stage> now{stage::prepared};
-    std::atomic<int> reports{0};                   ///< Reports to the error handler, if it counts them.
+    std::atomic<int> reports{0};                   ///< The number of reports, if the error handler counts them.
     std::atomic<stage> first_report{stage::ended}; ///< The stage at the first report.
     bool is_given_twice = false;                   ///< Two users had the same block at the same time.
-    bool is_in_order = false;                      ///< No damage in the end; always true without np_verify.
+    bool is_in_order = false;                      ///< No damage at the end; always true without np_verify.
     const void* address = nullptr;                 ///< The address that a report must name.
     std::size_t block_bytes = 0;                   ///< The block size that a report must name.
 };
@@ -53,7 +53,7 @@ enum class owner
     ended,   ///< Another thread, which ends before the attack.
 };
 
-/// The bytes of a batch of remote frees: see heap.hpp.
+/// The size of a batch of remote frees, in bytes: see heap.hpp.
 inline constexpr std::size_t batch_bytes = 512;
 
 /// Returns: whether blocks of that size are in slabs.
@@ -64,7 +64,7 @@ inline bool may_be_in_slab(std::size_t bytes)
 
 struct attack;
 
-/// New threads, none of which has used np_alloc before, and blocks of one size.
+/// New threads that have not used np_alloc before, and blocks of one size.
 class scene
 {
 public:
@@ -80,10 +80,10 @@ public:
 
     std::size_t bytes() const { return bytes_; }
 
-    /// Returns: the distance of adjacent blocks in a slab, including bytes of the library, like canaries.
+    /// Returns: the distance between adjacent blocks in a slab, including the library's own bytes, such as canaries.
     std::size_t stride() const { return stride_; }
 
-    /// Returns: a block that the owner has allocated, of `bytes()` or `bytes` bytes.
+    /// Returns: a new block of `bytes()` or `bytes` bytes, allocated by the owner.
     std::byte* block() { return block(bytes_); }
     std::byte* block(std::size_t bytes);
 
@@ -91,14 +91,14 @@ public:
     std::byte* block_that_stays() { return blocks_that_stay(1).front(); }
     std::vector<std::byte*> blocks_that_stay(std::size_t count);
 
-    /// Frees the block in the stage `settled`.
+    /// Keeps the block until the stage `settled`, which frees it.
     void keep(void* block) { kept_.push_back(block); }
 
     /// Notes the block size that reports must name.
     void is_about(const void* block) { is_about_bytes(np_usable_size(block)); }
     void is_about_bytes(std::size_t bytes) { notes_.block_bytes = bytes; }
 
-    /// Calls `action()` in the thread of the owner, before it ends.
+    /// Calls `action()` in the owner's thread, before that thread ends.
     void by_owner(const std::function<void()>& action);
     /// Calls `action()` in a third thread, which lives on.
     void by_third(const std::function<void()>& action) { third_.does(action); }
@@ -113,7 +113,7 @@ private:
     static constexpr std::size_t many = 24;
     using some_blocks = std::array<void*, many>;
 
-    /// All threads allocate and free as usual, more small blocks than they can cache.
+    /// Allocates and frees blocks in all threads. The small blocks exceed the capacity of the thread caches.
     void go_on();
     /// Frees all blocks, and returns them to their slabs.
     void settle();
@@ -133,11 +133,11 @@ private:
 struct attack
 {
     std::string name;
-    std::function<bool(std::size_t bytes, owner block_owner)> is_for; ///< The attack is possible for such blocks.
+    std::function<bool(std::size_t bytes, owner block_owner)> is_for; ///< Returns true if the attack is possible.
     std::function<void(scene&)> commit;
 };
 
-/// Each function that takes a block, called with each invalid pointer; and several double frees.
+/// Calls of each function that takes a block, with each invalid pointer, and sequences of double frees.
 std::vector<attack> misuses();
 /// Mismatched deallocation, and deallocation with a wrong size.
 std::vector<attack> mismatches();
@@ -152,10 +152,11 @@ inline bool always(std::size_t, owner)
 
 // The parts that depend on the library: see as_np_alloc.cpp and as_malloc.cpp.
 
-/// Makes the error handler count reports in `written` instead of calling abort. Returns: whether this is possible.
+/// Makes the error handler count reports in `written` instead of calling abort.
+/// Returns: whether the library exports its error handler.
 bool count_reports(notes& written);
 
-/// Returns: whether the library is undamaged; true if it has no check.
+/// Returns: whether np_verify finds no damage; true if the library does not export np_verify.
 bool is_in_order();
 
 /// The form of operator new or delete.
@@ -166,7 +167,7 @@ struct form_of_new
     std::size_t bytes = 0; ///< For sized delete.
 };
 
-/// The operators new and delete of a program that uses the library for them.
+/// The operators new and delete of a program that implements them with the library.
 void* by_new(std::size_t bytes, form_of_new form);
 void by_delete(void* block, form_of_new form);
 } // namespace attacks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Invalid writes and reads. The bytes written are no valid address or count, and not zero.
+// Invalid writes and reads. The written bytes are not zero, and are not a valid address or count.
 #include "attacks.hpp"
 
 #include <algorithm>
@@ -14,14 +14,15 @@ namespace attacks {
 namespace {
 constexpr int garbage = 0x41;
 
-/// Changes the first byte at `address`, as a canary may hold any value. Hides the write from the optimizer.
+/// Writes a value that differs from the first byte, because a canary may hold any value. Hides the write from the
+/// optimizer.
 void write(std::byte* address, std::size_t bytes)
 {
     std::byte* const volatile hidden = address;
     std::memset(hidden, *hidden != std::byte{garbage} ? garbage : garbage + 1, bytes);
 }
 
-/// Ends the program unless the condition holds: then the attack has succeeded.
+/// Ends the program if the condition is false, which means that the attack has succeeded.
 void expect(bool condition, const char* failure)
 {
     if (condition)
@@ -35,8 +36,8 @@ bool in_a_slab(std::size_t bytes, owner)
     return may_be_in_slab(bytes);
 }
 
-/// Only remote frees of small blocks are batched: from 64 bytes on, including a canary, the freeing thread keeps the
-/// block. A batch for a thread that has ended is drained at once.
+/// Only remote frees of small blocks are batched. The freeing thread keeps blocks of 64 bytes or more, including a
+/// canary. A batch for an ended thread is drained at once.
 bool has_batches(std::size_t bytes, owner block_owner)
 {
     return bytes < 48 && block_owner != owner::ended;
@@ -71,7 +72,7 @@ void overflow_into_next(scene& here)
     np_free(block);
 }
 
-/// Returns: blocks that fill more than one slab, if they are small.
+/// Returns: enough blocks to fill more than one slab, if they are small.
 std::vector<std::byte*> more_than_a_slab(scene& here)
 {
     constexpr std::size_t largest_slab = std::size_t{512} * 1024;
@@ -87,14 +88,14 @@ void overflow_of_the_last(scene& here)
     write(last + here.bytes(), 64);
 }
 
-/// Allocates memory behind all blocks so far, as in a larger program.
+/// Allocates memory behind all existing blocks, as a larger program would.
 void allocate_behind()
 {
     constexpr std::size_t bytes = std::size_t{4} << 20U;
     expect(np_alloc(bytes) != nullptr, "no memory is left");
 }
 
-/// An overflow by a loop that does not stop.
+/// An overflow of 1 MiB, as by an endless loop.
 void overflow_of_a_mebibyte(scene& here)
 {
     std::byte* const block = here.block_that_stays();
@@ -149,16 +150,16 @@ void underflow_into_free_block(scene& here)
     np_free(block);
 }
 
-// Blocks that are free.
+// Free blocks.
 
 void write_after_free(scene& here, std::size_t bytes)
 {
-    (void)here.block_that_stays(); // Keeps the slab, so that the block is allocated again.
+    (void)here.block_that_stays(); // Keeps the slab, so that np_alloc reuses the block.
     std::byte* const block = here.block();
     here.begin_attack(block);
     np_free(block);
     write(block, bytes);
-    if (may_be_in_slab(here.bytes())) // The memory of a large block would go back to the system.
+    if (may_be_in_slab(here.bytes())) // Draining would return the memory of a large block to the system.
         here.drain_all();
 }
 
@@ -195,7 +196,7 @@ void forged_links(scene& here)
 
 // Blocks in transit to another thread, and their batches.
 
-/// The third thread frees the block remotely, and has not sent its batch yet. Returns: the batch.
+/// Frees the block remotely in the third thread, which does not send its batch yet. Returns: the batch.
 std::byte* put_into_batch(scene& here, std::byte* block)
 {
     std::array<std::byte*, 8> sheets{};
@@ -210,7 +211,7 @@ std::byte* put_into_batch(scene& here, std::byte* block)
         for (int others = 0; others != 1100; ++others) // In the checked build, pushes the block out of quarantine.
             np_free(np_alloc(here.bytes()));
     });
-    return *std::min_element(sheets.begin(), sheets.end()); // The batch takes the lowest free block.
+    return *std::min_element(sheets.begin(), sheets.end()); // The batch is in the lowest free block.
 }
 
 void write_to_batch(scene& here)

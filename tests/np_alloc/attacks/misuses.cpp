@@ -18,7 +18,7 @@
 
 namespace attacks {
 namespace {
-/// `make` creates the pointer in a scene, and starts the attack there.
+/// An invalid pointer. `make` creates the pointer in a scene, and starts the attack there.
 struct bad_pointer
 {
     const char* name;
@@ -26,7 +26,7 @@ struct bad_pointer
     void* (*make)(scene& here);
 };
 
-// Blocks that are free.
+// Free blocks.
 
 void* freed(scene& here)
 {
@@ -46,7 +46,7 @@ void* freed_before_another(scene& here)
     return block;
 }
 
-/// Later blocks have reused its memory; now it is free again.
+/// A freed block whose memory later blocks have reused and freed again.
 void* freed_long_ago(scene& here)
 {
     std::byte* const block = here.block();
@@ -78,7 +78,7 @@ void* freed_by_a_third(scene& here)
     return block;
 }
 
-/// A remotely freed block, which its owner has drained.
+/// A remotely freed block that its owner has drained.
 void* freed_and_drained(scene& here)
 {
     (void)here.block_that_stays(); // Keeps the slab.
@@ -126,7 +126,7 @@ void* freed_after_realloc(scene& here)
     return moved;
 }
 
-// Addresses of other objects. For these, the owner makes no difference.
+// Addresses of other objects. For these addresses, the owner makes no difference.
 
 bool for_one_owner(std::size_t, owner block_owner)
 {
@@ -320,7 +320,7 @@ constexpr std::array<function, 4> functions{{
     {"usable_size", query_its_size},
 }};
 
-// Several double frees in turn.
+// Sequences of double frees.
 
 /// Frees in reverse order: A B B A.
 void freed_and_back(scene& here)
@@ -346,7 +346,7 @@ void freed_in_turns(scene& here)
     np_free(block);
 }
 
-/// Two threads free the same blocks at the same time.
+/// Two threads free one block at the same time.
 void freed_by_both(scene& here)
 {
     std::byte* const block = here.block();

@@ -2,10 +2,11 @@
 // Copyright (c) 2026 The memory_pool authors
 // np_attacks ending | counting [ATTACK [BYTES [OWNER]]]
 //
-// Commits all attacks, or the named ones, each in a process of its own. The error handler ends the process (`ending`),
-// or counts the reports (`counting`). Prints a line for each attack, with fields separated by tabs:
+// Commits all attacks, or only those that the arguments select, each in a process of its own. The error handler ends
+// the process (`ending`) or counts the reports (`counting`). Prints a line for each attack, with fields separated by
+// tabs:
 //
-//     attack, bytes, owner, how the process ended, its stage then, reports, stage of the first report,
+//     attack, bytes, owner, end of the process, last stage, number of reports, stage of the first report,
 //     whether a block was allocated twice, whether the heap was consistent in the end,
 //     address that a report must name, bytes of a block there, text on stderr
 //
@@ -77,7 +78,7 @@ ending commit_in_child(const attack& committed, std::size_t bytes, owner block_o
         commit(committed, bytes, block_owner, written);
     }
     close(errors[1]);
-    // Not a string: as it grows, it would take slabs of each size, and then overflows would reach unmapped memory.
+    // Not a string: a growing string would take slabs of each size, and overflows would then reach unmapped memory.
     static std::array<char, 65'536> text;
     std::size_t length = 0;
     for (ssize_t more = 0; (more = read(errors[0], text.data() + length, text.size() - 1 - length)) > 0;)

@@ -8,19 +8,19 @@ its own, and prints the results: see np_attacks.cpp. The tables below hold the e
 documents them for users.
 
     double free at once      the faulty call reports the kind, the address and the block size
-    double free later        the faulty or a later call reports it, at the latest when every thread has returned its
+    double free later        the faulty call or a later one reports it, at the latest when every thread has returned its
                              free blocks; until then, the block may be allocated twice
     ..., of several          adjacent blocks are reported as well
     nothing                  the program continues as if nothing had happened, and np_verify finds no damage
     a crash                  the system ends the program at the faulty access
     nothing or a crash       one of the two
-    a report                 a double free or a write after free, at once or later: threads race for the blocks
+    a report                 a double free or a write after free, at once or later, because threads race for the blocks
     nothing or success       depends on chance
     nothing or a report      a write after free is reported if the memory is reused
     the attack succeeds      the attack has its intended effect
 
-libnp_malloc.so reports and ignores a foreign pointer, which ends the program only if NP_FATAL_FOREIGN is 1. In
-libnp_malloc_checked.so, it ends the program unless NP_FATAL_FOREIGN is 0.
+libnp_malloc.so reports and ignores foreign pointers, unless NP_FATAL_FOREIGN is 1: then a foreign pointer ends the
+program. With libnp_malloc_checked.so, a foreign pointer ends the program unless NP_FATAL_FOREIGN is 0.
 """
 import os
 import re
@@ -192,7 +192,7 @@ def expected_outcome(case, expected):
 
 
 def wrong_text(kind, case):
-    """Returns what is wrong with a report, or None. Checks the kind, address, size, remedy, thread and call stack."""
+    """Returns the error in a report, or None. Checks the kind, address, size, remedy, thread and call stack."""
     report = re.fullmatch(
         r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|"
         r"  thread \d+ of process \d+\|  called by:\|(    [^|]+\|)+", case.text
@@ -210,7 +210,7 @@ def wrong_text(kind, case):
 
 
 def wrong_end(outcome, case):
-    """Returns what is wrong with an attack whose first report ends the program, or None."""
+    """Returns the failure of an attack whose first report ends the program, or None."""
     if outcome == "a report":
         return None if re.match(ANY_REPORT, case.text) and case.end == "signal 6" else "it is not detected"
     if outcome == "nothing or a report" and case.end == "signal 6":
@@ -234,7 +234,7 @@ def wrong_end(outcome, case):
 
 
 def wrong_going_on(case):
-    """Returns what is wrong with a program that must continue as if nothing had happened, or None."""
+    """Returns the failure of a program that must continue as if nothing had happened, or None."""
     if (case.end, case.text) != ("exit 0", ""):
         return "it does not continue"
     if case.twice == "1":
@@ -243,7 +243,7 @@ def wrong_going_on(case):
 
 
 def wrong_count(outcome, case):
-    """Returns what is wrong with an attack whose reports are counted, or None."""
+    """Returns the failure of an attack whose reports are counted, or None."""
     if outcome.endswith("a crash") and case.end == "signal 11":
         return None
     if outcome == "the attack succeeds":
@@ -265,7 +265,7 @@ def wrong_count(outcome, case):
 
 
 def wrong_ignoring(outcome, case):
-    """Returns what is wrong with an attack where foreign pointers are ignored, or None."""
+    """Returns the failure of an attack where foreign pointers are ignored, or None."""
     if not outcome.startswith("foreign pointer"):
         return wrong_end(outcome, case)
     if case.end != "exit 0":
@@ -279,7 +279,7 @@ def wrong_ignoring(outcome, case):
 
 class Attacks(unittest.TestCase):
     def check(self, all_cases, expected, wrong):
-        """Expects exactly the attacks of the tables, each with its expected result."""
+        """Expects exactly the attacks in the tables, each with its expected result."""
         self.assertEqual({case.attack for case in all_cases}, {attack for attack, _ in expected})
         failures = []
         for case in all_cases:
@@ -305,7 +305,7 @@ class Attacks(unittest.TestCase):
 
 
 class Judges(unittest.TestCase):
-    """Tests the checks of results above."""
+    """Tests the functions above that check results."""
     REPORT = ("memory_pool: double free: address 0x10, block size 48 bytes, pool 'np_alloc'|  remedy: a|"
               "  thread 7 of process 7|  called by:|    b|")
     GOOD = Case("free: freed", "48", "attacker", "signal 6", "attacked", "0", "ended", "0", "0", "0x10", "48", REPORT)

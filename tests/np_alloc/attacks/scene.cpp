@@ -8,14 +8,14 @@
 
 namespace attacks {
 namespace {
-/// Creates the heap of the thread, which then takes over no parked heap, and a slab for batches, which then are not
-/// allocated in the place of a freed block.
+/// Creates the heap of the thread, so that the thread adopts no parked heap later. Creates a slab for batches, so that
+/// no batch takes the place of a freed block.
 void begin_thread()
 {
     (void)np_alloc(batch_bytes - 8);
 }
 
-/// Returns: the distance of adjacent blocks.
+/// Returns: the distance between adjacent blocks.
 std::size_t distance_of_blocks(std::size_t bytes)
 {
     std::array<std::byte*, 16> blocks{};
@@ -41,7 +41,7 @@ scene::scene(notes& written, std::size_t bytes, owner block_owner)
     : notes_(written), bytes_(bytes), block_owner_(block_owner)
 {
     constexpr std::size_t max_kept = 40'000;
-    kept_.reserve(max_kept); // So the vector does not allocate during an attack.
+    kept_.reserve(max_kept); // So that the vector does not allocate during an attack.
     third_.does([this] {
         begin_thread();
         if (may_be_in_slab(bytes_))
@@ -116,7 +116,7 @@ void scene::begin_attack(const void* address)
 void scene::go_on()
 {
     notes_.now = stage::gone_on;
-    if (block_owner_ == owner::ended) // A new thread takes over the parked heap of the old one.
+    if (block_owner_ == owner::ended) // A new thread adopts the parked heap of the ended thread.
         owner_ = std::make_unique<test::lasting_thread>();
     const std::size_t count = bytes_ > std::size_t{100} * 1024 ? 4 : many;
     std::array<some_blocks, 3> of_threads{};
@@ -142,7 +142,7 @@ void scene::go_on()
 
 void scene::drain_all()
 {
-    for (int times = 0; times != 2; ++times) // The second round drains remote frees of the first.
+    for (int times = 0; times != 2; ++times) // The second round drains the remote frees of the first round.
         by_all([](std::size_t) { np_trim(); });
 }
 

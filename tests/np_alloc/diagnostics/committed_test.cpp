@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Committed bytes are exactly the sum of their terms, after any sequence of calls.
+// Committed bytes are exactly the sum of their terms after any sequence of calls.
 #include <memory_pool/np_alloc.h>
 
 #include <support/child.hpp>
@@ -113,7 +113,7 @@ private:
     np_heap* heap_ = nullptr;
 };
 
-/// Runs tapes one after another in a thread of its own, as they may enlarge its magazines.
+/// Runs tapes one after another in a new thread, because they may enlarge the magazines of the thread.
 void run_tapes(unsigned count)
 {
     test::lasting_thread thread;
@@ -156,7 +156,7 @@ TEST(committed_bytes, are_the_sum_of_their_terms_with_idle_and_ended_threads)
             expect_sum();
             for (std::size_t thread = 0; thread != thread_count; ++thread)
                 threads[thread].does([&] { tapes[thread]->free_some_of(*tapes[(thread + 1) % thread_count]); });
-            if (!test::blocks_are_checked()) { // The checked build has these few blocks in quarantine.
+            if (!test::blocks_are_checked()) { // The checked build keeps these few blocks in quarantine.
                 EXPECT_NE(now().bytes_in_transit, 0U);
             }
             expect_sum();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The heaps that reports list. These tests do not call snapshot(): this program must have no registry of pools, whose
-// fork handlers do not support the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
+// The heaps that reports list. This program must have no registry of pools, because the registry's fork handlers do not
+// support the nested forks of fork_test.cpp. Therefore, these tests do not call snapshot(). report/write_report_test.py
+// reads whole reports.
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 

@@ -229,7 +229,7 @@ TEST(np_verify, passes_in_the_child_of_a_fork_amid_calls_of_other_threads)
             np_heap_destroy(heap);
         }
     };
-    const test::option_for_now at_once(np_option_decay_ms, 0); // Purges memory within these calls.
+    const test::option_for_now at_once(np_option_decay_ms, 0); // The calls below purge memory immediately.
     std::thread others([&] { test::in_threads(2, work); });
     for (int i = 0; i != 50; ++i)
         test::expect_in_child([] { return np_verify() == 1; });
@@ -238,7 +238,7 @@ TEST(np_verify, passes_in_the_child_of_a_fork_amid_calls_of_other_threads)
 }
 #endif
 
-/// Each test damages the state of np_alloc, expects np_verify to report it, and repairs it.
+/// Each test damages the state of np_alloc, expects np_verify to report the damage, and repairs it.
 struct np_verify_finds : testing::Test
 {
     np::heap_registry& all = np::registry();
@@ -290,7 +290,7 @@ struct np_verify_finds : testing::Test
         EXPECT_NE(printed.find("np_alloc: np_verify: " + text), std::string::npos) << printed;
     }
 
-    /// Sets `value` to `damaged` for a moment.
+    /// Expects np_verify to report `text` while `value` is `damaged`.
     template <class Value>
     void expect_inconsistency_with(Value& value, Value damaged, const std::string& text)
     {
@@ -357,7 +357,7 @@ TEST_F(np_verify_finds, a_slab_with_a_wrong_slice_tag)
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
     expect_inconsistency_with_owner(second, np::no_owner, "a slice is not tagged as part of its slab");
-    const np::slice_index other = slice_of(second).slab + 1; // A constant might be the index of this slab.
+    const np::slice_index other = slice_of(second).slab + 1; // A constant might equal the index of this slab.
     expect_inconsistency_with(slice_of(second).slab, other, "a slice is not tagged as part of its slab");
 }
 
@@ -555,7 +555,7 @@ TEST_F(np_verify_finds, a_block_cached_twice)
 
 TEST_F(np_verify_finds, a_cached_block_that_is_free_in_its_slab)
 {
-    void* const twice = kept(); // Of any heap: a thread cache keeps large blocks of other heaps, too.
+    void* const twice = kept(); // The block may be of any heap: a thread cache keeps large blocks of other heaps, too.
     np::heap& slabs = heap_of(twice);
     ASSERT_FALSE(slabs.put(size_class, twice).has_value());
     expect_inconsistency("a cached block is also free in its slab");
@@ -638,9 +638,9 @@ TEST_F(np_verify_finds, a_cached_block_of_a_slab_outside_of_the_region)
 
 TEST_F(np_verify_finds, a_block_in_transit_twice)
 {
-    (void)np_trim(); // A block freed twice closes the list of remote frees to a circle: entries behind it are lost.
+    (void)np_trim(); // A double free makes the list of remote frees a cycle, which loses the entries behind the block.
     test::lasting_thread owner;
-    // A new thread: one that has made many remote frees keeps small blocks.
+    // A new thread, because a thread with many remote frees keeps small blocks.
     test::lasting_thread other;
     other.does([] { np_free(np_alloc(16)); }); // Creates its heap.
     void* small = nullptr;
@@ -659,11 +659,11 @@ TEST_F(np_verify_finds, a_block_in_transit_twice)
 TEST_F(np_verify_finds, a_batch_damaged_by_a_write_after_free)
 {
     test::lasting_thread owner;
-    // A new thread: one that has made many remote frees keeps small blocks.
+    // A new thread, because a thread with many remote frees keeps small blocks.
     test::lasting_thread other;
     other.does([] { np_free(np_alloc(16)); }); // Creates its heap.
     const void* batch = nullptr;
-    while (batch == nullptr) { // Now and then, a batch is sent at once.
+    while (batch == nullptr) { // np_alloc sends some batches at once.
         void* small = nullptr;
         owner.does([&small] { small = np_alloc(16); });
         other.does([&] {
@@ -703,7 +703,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
 TEST_F(np_verify_finds, two_call_sites_of_one_block)
 {
     void* const traced = np_alloc_at(bytes, "a.c", 1);
-    test::expect_in_child([&] { // A child process, as the damage cannot be repaired.
+    test::expect_in_child([&] { // Uses a child process, because the test cannot repair the damage.
         np::call_sites& sites = all.heaps().call_site_heaps.front().sites();
         const bool is_damaged = sites.remember(traced, bytes, {"b.c", 1}) && sites.remember(traced, bytes, {"c.c", 1});
         testing::internal::CaptureStderr();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Ends in the given way, for leaks_test.py. One block is left in use, except for the way `clean`; a static object, a
-/// thread-local object and an exit handler free others at exit.   leak_at_end WAY STATUS
+/// Ends in the given way, for leaks_test.py. One block stays in use, except for the way `clean`. At exit, a static
+/// object, a thread-local object and an exit handler free other blocks.   leak_at_end WAY STATUS
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -20,7 +20,7 @@
 #endif
 
 namespace {
-/// A block that the destructor frees. The destructor prints so, without a flush.
+/// A block that the destructor frees. The destructor prints a message without flushing it.
 class late_block
 {
 public:
@@ -67,7 +67,7 @@ void leak()
     leave(status);
 }
 
-/// Closes all files except the standard ones, and opens other files with their numbers.
+/// Closes all files except the standard streams, and opens other files with the same numbers.
 void replace_files()
 {
 #if defined(__unix__)

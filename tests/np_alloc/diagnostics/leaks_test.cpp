@@ -247,7 +247,7 @@ TEST(np_leak_report, lists_all_blocks_as_unknown_without_memory_for_a_list)
     const traced a(64, "orders.c", 42);
     const traced b(100, "parser.c", 7);
     const test::system_calls calls;
-    for (const std::size_t call : {1U, 2U}) { // Memory to count the blocks, and memory for the list.
+    for (const std::size_t call : {1U, 2U}) { // The call for the count of blocks, then the call for the list.
         test::system_calls::refuse_from(test::system_call::map, call);
         const report made = report_of_all();
         EXPECT_EQ(made.text, "np_alloc: in use, by call site:\n"

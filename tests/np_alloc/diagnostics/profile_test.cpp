@@ -71,7 +71,7 @@ values of(const void* function)
     return sum;
 }
 
-/// Instantiated once for each test, so that no other test calls it.
+/// Each test has its own instance of this function.
 template <class Test, class Make>
 MEMORY_POOL_NOINLINE void* site(const Make& make)
 {
@@ -93,7 +93,7 @@ void* in_site(const Make& make)
     return function(make);
 }
 
-/// Expects the profile to count `count` blocks of that many bytes: when all, half and none of them are in use.
+/// Expects the profile to count `count` blocks of `bytes` bytes while all, half and none of them are in use.
 template <class Test, class Make, class Free>
 void expect_to_be_counted(std::size_t count, std::size_t bytes, const Make& make, const Free& free)
 {
@@ -282,7 +282,7 @@ TEST(profile, counts_a_resized_large_block_as_new)
     const test::option_for_now profile(np_option_profile_bytes, 1);
     const auto make = [] { return np_alloc(3'000'000); };
     void* block = in_site<sites::large_resized>(make);
-    for (const std::size_t bytes : {2'000'000U, 9'000'000U, 30'000'000U, 100'000U}) { // In place, or moved.
+    for (const std::size_t bytes : {2'000'000U, 9'000'000U, 30'000'000U, 100'000U}) { // Resized in place or moved.
         const auto resize = [block, bytes] { return np_realloc(block, bytes); };
         void* const resized = in_site<sites::large_resized>(resize);
         EXPECT_EQ(of(site_of<sites::large_resized>(make)).blocks_in_use, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Sampled blocks, which lie between guard pages: the misuse they detect, and their behaviour as ordinary blocks.
+// Sampled blocks, which lie between guard pages. Tests the misuse that they detect, and that they otherwise behave like
+// ordinary blocks.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
@@ -189,7 +190,7 @@ std::size_t reports_so_far()
 
 std::size_t reports_before = 0;
 
-/// Returns from the first access, which repeats it; then ends with 10 plus the number of reports.
+/// Returns from the first signal, which repeats the access. Then exits with 10 plus the number of reports.
 void end_with_10_and_reports(int)
 {
     static bool is_repeated = false;
@@ -197,7 +198,7 @@ void end_with_10_and_reports(int)
         _exit(static_cast<int>(10 + reports_so_far() - reports_before));
 }
 
-/// Installs the handler of the program before that of np_alloc.
+/// Installs the program's handler before np_alloc installs its own.
 void set_handler(struct sigaction action)
 {
     np::registry().stop_watching_accesses();
@@ -249,7 +250,7 @@ struct sample_counts
     std::size_t skipped;
 };
 
-/// Returns: the samples during `work()`.
+/// Returns: the sample counts of `work()`.
 template <class Work>
 sample_counts samples_of(Work&& work)
 {
@@ -269,7 +270,7 @@ double tolerance(double expected)
     return 6 * std::sqrt(expected) + expected / 50;
 }
 
-/// Runs `work(blocks, bytes)`, where `blocks` blocks of that size make `count` samples probable. Returns: the samples.
+/// Runs `work(blocks, bytes)` with as many blocks as should yield `count` samples. Returns: the sample counts.
 template <class Work>
 sample_counts samples_among(std::size_t count, std::size_t bytes, Work&& work)
 {
@@ -348,7 +349,7 @@ TEST(sampled_blocks, stop_in_another_thread_that_reuses_one_block)
         const test::option_for_now some(np_option_sample_bytes, period);
         EXPECT_GT(samples_of([&] { other.does(allocate); }).taken, 0U);
     }
-    other.does(allocate); // The thread notices the change at its next sample, at the latest.
+    other.does(allocate); // The thread notices the change by its next sample.
     EXPECT_EQ(samples_of([&] { other.does(allocate); }).taken, 0U);
 }
 
@@ -437,7 +438,7 @@ TEST(sampled_blocks, are_aligned_and_have_the_requested_size)
 TEST(sampled_blocks, are_zeroed_by_calloc)
 {
     const test::all_are_samples now;
-    for (int i = 0; i != 300; ++i) { // Enough to reuse slots.
+    for (int i = 0; i != 300; ++i) { // Enough blocks to reuse slots.
         auto* const block = static_cast<unsigned char*>(np_calloc(1, 2000));
         for (std::size_t j = 0; j != 2000; ++j)
             ASSERT_EQ(block[j], 0);

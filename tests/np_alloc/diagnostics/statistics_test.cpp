@@ -121,7 +121,7 @@ TEST(np_statistics, count_thread_heaps_and_parked_heaps)
     EXPECT_GE(now().parked_heaps, 1U);
 }
 
-#if defined(__unix__) && !MEMORY_POOL_TSAN // ThreadSanitizer has ended its own thread state in the last round.
+#if defined(__unix__) && !MEMORY_POOL_TSAN // ThreadSanitizer has ended its own thread state by the last round.
 /// A thread that frees blocks while it lives, and in its last round of destructors, after which np_alloc cannot observe
 /// the end of the thread.
 class freeing_thread

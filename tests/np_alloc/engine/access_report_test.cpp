@@ -34,7 +34,7 @@ struct access_report : testing::Test
     std::string printed;
     static inline std::string handled;
 
-    /// Writes a byte; the error handler continues behind the access.
+    /// Writes a byte. The error handler continues after the access.
     void write_to(volatile unsigned char* address)
     {
         const np_error_handler before = np_set_error_handler(&record_and_continue);

@@ -51,7 +51,7 @@ public:
             np_free(block);
     }
 
-    /// Effects: keeps one block in `kept`, and frees the others at random.
+    /// Effects: frees random blocks until one in `kept` is left.
     void keep_one_in(std::size_t kept)
     {
         std::mt19937 random(1);
@@ -60,7 +60,7 @@ public:
             np_free(blocks_.back().first);
     }
 
-    /// Effects: moves all blocks with a hint, in several rounds.
+    /// Effects: moves all blocks for which np_defrag_hint advises a move, in several rounds.
     /// Returns: the number of moves.
     std::size_t defragment()
     {

@@ -25,7 +25,7 @@ namespace np = memory_pool::np;
 using memory_pool::error_kind;
 
 namespace {
-/// From magazines, from slabs of several slices, and large.
+/// Sizes of blocks from magazines and from slabs of several slices, and of a large block.
 constexpr std::array<std::size_t, 4> sizes_of_all_kinds{100, 5000, 30'000, 300'000};
 
 bool is_filled(const void* block, unsigned char value, std::size_t bytes)

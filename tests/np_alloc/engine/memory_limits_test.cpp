@@ -35,7 +35,7 @@ std::size_t reserved()
     return statistic("bytes_reserved");
 }
 
-/// Without decay, free memory stays until it is needed. Tests set limits relative to the memory reserved at first.
+/// Without decay, free memory stays until it is needed. Tests set limits relative to the memory reserved at the start.
 struct np_limits : testing::Test
 {
     test::immediate_reuse at_once;

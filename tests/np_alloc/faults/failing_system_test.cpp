@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc when system calls fail. Each test performs an action of a program. For each system call that the action
-// makes, a new process repeats the action while that call fails, alone or with all later calls of its kind.
+// np_alloc when system calls fail. Each test performs an action of a program. For each system call of the action, one
+// new process repeats the action while only that call fails, and another one while that call and all later calls of its
+// kind fail.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -32,7 +33,7 @@ constexpr std::size_t mebibyte = 1024 * kibibyte;
 
 // Actions of a program.
 
-/// Blocks that are freed in the end.
+/// Blocks that the destructor frees.
 class blocks
 {
 public:
@@ -41,8 +42,8 @@ public:
     blocks& operator=(const blocks&) = delete;
     ~blocks() { free_all(); }
 
-    /// Effects: marks the ends of the block from `allocate()` and keeps it; expects ENOMEM if there is none.
-    /// Returns: whether there is a block.
+    /// Effects: keeps the block from `allocate()` and marks its ends; expects ENOMEM if `allocate()` returns nullptr.
+    /// Returns: whether `allocate()` returned a block.
     template <class Allocate>
     bool take(std::size_t bytes, Allocate&& allocate)
     {
@@ -165,10 +166,10 @@ bool take_zeroed_blocks()
 /// Makes the region too small for all blocks of the action.
 void use_a_small_region()
 {
-    (void)np_option_set(np_option_region_bytes, 16 * mebibyte); // Fails in later rounds, when it is already set.
+    (void)np_option_set(np_option_region_bytes, 16 * mebibyte); // Fails in later rounds: the option is already set.
 }
 
-/// Takes all slices of the region, and some blocks outside of it.
+/// Takes all slices of the region, and some blocks outside the region.
 bool use_up_the_region(blocks& into)
 {
     bool has_all = true;
@@ -186,7 +187,7 @@ struct findings
 {
     std::array<std::size_t, test::kinds_of_system_calls> made; ///< System calls of the first action.
     std::size_t refused;
-    std::size_t mapped; ///< Bytes that the library has mapped in the end.
+    std::size_t mapped; ///< Bytes that the library has mapped at the end.
     bool is_done;
 };
 
@@ -194,7 +195,7 @@ struct findings
 struct refusal
 {
     system_call kind;
-    std::size_t number; ///< The first call that fails; 0: none.
+    std::size_t number; ///< The first call that fails; 0 if none fails.
     bool is_permanent;
 
     void begin() const
@@ -217,7 +218,7 @@ void expect_that_nothing_is_lost()
 
 using action = bool (*)();
 
-/// Performs the action while those calls fail, then twice while all succeed.
+/// Performs the action while the refused calls fail, then twice while all calls succeed.
 void do_with(const refusal& refused, action act, findings& found)
 {
     const system_calls calls;
@@ -247,7 +248,7 @@ protected:
     }
     ~np_with_a_failing_system() override { munmap(shared_, sizeof(findings)); }
 
-    /// Performs the action in new processes, in each of which one of its system calls fails, or all calls from one on.
+    /// Performs the action in new processes. In each, one system call fails, alone or with all later calls of its kind.
     void expect_recovery(action act)
     {
         const findings usual = in_a_process({system_call::any, 0, false}, act);
@@ -272,7 +273,7 @@ protected:
     }
 
 private:
-    /// Returns: the results of the process; `is_done` says whether it ended well.
+    /// Returns: the results of the process; `is_done` is true if the process succeeded.
     findings in_a_process(const refusal& refused, action act)
     {
         auto& found = *static_cast<findings*>(shared_);
@@ -342,7 +343,7 @@ TEST_F(np_with_a_failing_system, allocates_many_blocks_beyond_the_region)
         use_a_small_region();
         blocks mine;
         bool has_all = mine.take(15 * mebibyte);
-        for (int i = 0; i != 50; ++i) // Enough to grow the table of these blocks.
+        for (int i = 0; i != 50; ++i) // Enough blocks to make their table grow.
             has_all = mine.take(70 * kibibyte) && has_all;
         return has_all;
     });
@@ -498,7 +499,7 @@ TEST_F(np_with_a_failing_system, returns_memory_to_the_system)
     expect_recovery([] {
         bool has_all = take_blocks_of_each_kind();
         (void)np_trim();
-        (void)np_option_set(np_option_decay_ms, 0); // Now frees return memory at once.
+        (void)np_option_set(np_option_decay_ms, 0); // From here on, frees return memory at once.
         has_all = take_large_blocks() && has_all;
         (void)np_trim();
         return take_zeroed_blocks() && has_all;

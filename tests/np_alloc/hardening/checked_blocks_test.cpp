@@ -25,7 +25,7 @@ using memory_pool::error_kind;
 
 constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 262'144, 3'145'728};
 
-/// Counts the reports of a test, and verifies np_alloc after it.
+/// Counts the reports of a test, and verifies np_alloc after the test.
 struct checked_blocks : testing::Test
 {
     test::error_recorder recorder;
@@ -257,7 +257,7 @@ TEST_F(checked_blocks, report_a_free_of_an_interior_pointer)
 TEST_F(checked_blocks, report_a_free_of_never_allocated_memory)
 {
     auto* const block = static_cast<std::byte*>(np_alloc(1000));
-    const std::size_t usable = 1008; // With the canary.
+    const std::size_t usable = 1008; // Includes the canary.
     std::set<void*> in_use{block};
     for (std::byte* next = block + usable; in_use.size() < 6; next += usable) {
         np_free(next);

@@ -38,7 +38,7 @@ using memory_pool::error_kind;
 constexpr std::array<std::size_t, 8> sizes_of_all_kinds{1, 16, 48, 1000, 4096, 9216, 100'001, 3'000'001};
 constexpr std::array<std::size_t, 6> sizes_in_slabs{16, 48, 1000, 4096, 9216, 30'000};
 
-/// Without a quarantine and in order, so that free blocks are reused soon.
+/// Disables the quarantine and the random order, so that np_alloc reuses free blocks soon.
 struct checked_writes : testing::Test
 {
     const test::option_for_now no_quarantine{np_option_quarantine_bytes, 0};
@@ -213,7 +213,7 @@ TEST_F(checked_writes, are_not_repaired_after_the_error_handler_frees_the_block)
 
 TEST_F(checked_writes, past_the_end_are_reported_at_every_byte)
 {
-    unsigned char* const block = some_block(33); // In a block of 48 bytes.
+    unsigned char* const block = some_block(33); // Uses a block of 48 bytes.
     for (std::size_t offset = 33; offset != 48; ++offset) {
         block[offset] ^= 1U;
         EXPECT_EQ(np_usable_size(block), 33U);
@@ -271,7 +271,7 @@ TEST_F(checked_writes, of_common_values_never_match_the_canary)
 {
     unsigned char* const block = some_block(17);
     for (std::size_t offset = 17; offset != 32; ++offset) {
-        if (offset == 28) // The terminator for strings that run into the canary.
+        if (offset == 28) // This byte terminates strings that run into the canary.
             EXPECT_EQ(block[offset], 0);
         else
             EXPECT_TRUE(block[offset] > 1 && block[offset] != np::poison_byte && block[offset] != 0xFF) << offset;
@@ -287,7 +287,7 @@ const np::checked_slice& slab_of(const void* block)
 
 TEST_F(checked_writes, to_fresh_memory_are_reported_on_allocation)
 {
-    std::vector<np_heap*> heaps; // All are kept, so that each one gets fresh memory.
+    std::vector<np_heap*> heaps; // All stay alive, so that each heap gets fresh memory.
     for (const std::size_t bytes : {1U, 48U, 1000U, 4096U, 8000U, 20'000U, 32'000U}) {
         np_heap* const heap = heaps.emplace_back(np_heap_create());
         auto* const first = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
@@ -318,7 +318,7 @@ unsigned char* untouched_block_of(np_heap* heap, std::size_t bytes)
     return reinterpret_cast<unsigned char*>(slab.begin + number * slab.block_bytes);
 }
 
-/// Effects: recycles memory: allocates blocks of that size in a heap, fills them, frees them and destroys the heap.
+/// Effects: recycles memory. Allocates blocks of that size in a heap, fills and frees them, and destroys the heap.
 /// Returns: the address of one of these blocks.
 unsigned char* recycled_block(std::size_t bytes)
 {
@@ -412,7 +412,7 @@ TEST_F(checked_writes, to_earlier_blocks_are_not_visible_in_new_ones)
             np_heap* const heap = np_heap_create();
             for (int i = 0; i != 100; ++i) {
                 const auto* const block = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
-                // A byte of the canary may have that value.
+                // Single bytes of the canary may have the value 0x5A.
                 ASSERT_EQ(std::search_n(block, block + bytes, 16, 0x5A), block + bytes) << held << ", " << bytes;
             }
             np_heap_destroy(heap);
@@ -443,7 +443,7 @@ TEST_F(checked_writes, after_free_of_a_large_block_are_reported_on_reuse)
     for (const std::size_t bytes : {100'000U, 3'000'000U}) {
         const test::error_recorder now;
         const test::no_guards_for_now accessible;
-        (void)np_trim(); // Otherwise the block could be purged together with older free memory, and read as zeros.
+        (void)np_trim(); // Otherwise np_alloc could purge the block and older free memory, which then read as zeros.
         unsigned char* const block = some_block(bytes);
         np_free(block);
         block[bytes / 2] = 0;
@@ -500,7 +500,7 @@ void expect_no_old_contents(std::size_t bytes)
     for (void*& block : next) {
         block = np_alloc(bytes);
         const auto* const begin = static_cast<const unsigned char*>(block);
-        ASSERT_LT(std::count(begin, begin + bytes, 0x5A), 8); // A byte of an address may have this value.
+        ASSERT_LT(std::count(begin, begin + bytes, 0x5A), 8); // A byte of an address may have the value 0x5A.
     }
     std::for_each(next.begin(), next.end(), np_free);
 }
@@ -578,7 +578,7 @@ TEST_F(checked_writes, of_lost_threads_are_ignored_in_the_child_of_a_fork)
     unsigned char* block = nullptr;
     other.does([&block] { block = some_block(40); });
     const unsigned char before = block[40];
-    block[40] = 0; // As if the thread were in a call.
+    block[40] = 0; // Imitates a thread in the middle of a call.
     EXPECT_EQ(np_verify(), 0);
     test::expect_in_child([] { return np_verify() == 1; });
     block[40] = before;

@@ -38,7 +38,7 @@ bool are_zero(const unsigned char* from, const unsigned char* end)
     return std::all_of(from, end, [](unsigned char each) { return each == 0; });
 }
 
-/// Sets NP_ZERO during its lifetime, like the environment.
+/// Sets NP_ZERO during its lifetime, as the environment would.
 struct zero_for_now
 {
     explicit zero_for_now(std::size_t value) { (void)np::the_options.set(np_option_zero, value); }
@@ -139,7 +139,7 @@ TEST(checked_contents, of_new_blocks_are_zero_despite_a_write_after_free)
               (test::kinds{error_kind::write_after_free, error_kind::write_after_free, error_kind::write_after_free}));
 }
 
-/// Runs in a child process: the pattern cannot change after the first allocation.
+/// Runs in a child process, because the pattern cannot change after the first allocation.
 void zero_free_memory()
 {
     const test::error_recorder recorder;

@@ -34,7 +34,7 @@ constexpr std::array<freed_by, 7> all_deallocations{
     freed_by::free,         freed_by::free_aligned_sized, freed_by::free_less_aligned,   freed_by::delete_object,
     freed_by::delete_array, freed_by::delete_aligned,     freed_by::delete_aligned_array};
 
-/// Counts the reports of a test, and verifies np_alloc after it.
+/// Counts the reports of a test, and verifies np_alloc after the test.
 struct dealloc_mismatch : testing::Test
 {
     test::error_recorder recorder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: guard pages, which end the program at a wrong access.
+// The checked build: guard pages, which end the program at an invalid access.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/os/pages.hpp>
@@ -205,7 +205,7 @@ void write_behind_block_that_has_room_to_grow(std::size_t bytes)
     std::generate(others.begin(), others.end(), [] { return np_alloc(100'000); });
     void* const block = np_alloc(100'000);
     void* const next_to_it = np_alloc(100'000);
-    void* const grown = np_realloc(block, bytes); // Moves, with room to grow further.
+    void* const grown = np_realloc(block, bytes); // Moves the block, and leaves room to grow further.
     if (next_to_it != nullptr && grown != block)
         write_behind(static_cast<unsigned char*>(grown), bytes, np::guard_bytes);
 }
@@ -349,7 +349,7 @@ bool works_without_guards()
 
 TEST_F(checked_guards_death, may_be_refused_by_the_system)
 {
-    // In a child process: the slabs would have no guards in other tests, either.
+    // Runs in a child process. Otherwise, the slabs would lack guards in other tests, too.
     EXPECT_EXIT(std::_Exit(works_without_guards() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
@@ -370,7 +370,7 @@ TEST(checked_batches_death, are_not_followed_after_a_write)
         {
             const test::immediate_reuse no_quarantine;
             test::lasting_thread owner;
-            test::lasting_thread other; // A new one: a thread with many remote frees caches small blocks of others.
+            test::lasting_thread other; // A new thread: one with many remote frees caches others' small blocks.
             other.does([] { np_free(np_alloc(16)); }); // Gives the thread a heap.
             std::vector<void*> blocks(100);
             owner.does([&blocks] {

@@ -36,7 +36,7 @@ namespace {
 using memory_pool::error_kind;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-/// Sizes of blocks whose memory stays in place, moves to a backing copy, and is purged, in this order.
+/// Sizes of blocks whose freed memory stays in place, moves to a backing copy, or is purged, in this order.
 constexpr std::array<std::size_t, 3> sizes_of_all_kinds{3 * mebibyte + 5, 9 * mebibyte + 5, 40 * mebibyte + 5};
 
 unsigned char* some_block(std::size_t bytes)
@@ -158,8 +158,8 @@ TEST_F(checked_large, reports_free_realloc_and_usable_size_after_free)
     }
 }
 
-/// Returns: how many other blocks of that size are allocated until the addresses of a freed block are reused; at most
-///   `max_count`.
+/// Returns: the number of other blocks of that size, at most `max_count`, that are allocated before the addresses of a
+///   freed block are reused.
 std::size_t blocks_until_reuse(std::size_t bytes, std::size_t max_count)
 {
     unsigned char* const freed = some_block(bytes);
@@ -234,7 +234,7 @@ TEST_F(checked_large, leaves_the_rest_revoked_after_partial_reuse)
 
 TEST_F(checked_large, revokes_a_limited_number_of_blocks)
 {
-    constexpr std::size_t bytes = 40 * mebibyte; // Untouched.
+    constexpr std::size_t bytes = 40 * mebibyte; // The test does not touch these blocks.
     std::array<unsigned char*, np::revoked_runs::max_count + 3> blocks{};
     for (unsigned char*& each : blocks)
         each = some_block(bytes);
@@ -427,7 +427,7 @@ TEST_F(checked_large, reuses_revoked_addresses_in_the_child_of_a_fork)
 #endif
 TEST_F(checked_large, reuses_memory_where_a_guard_was)
 {
-    // The guard is at the beginning of a huge page, whose first touch the plain build would time.
+    // The guard is at the beginning of a huge page, whose first touch the plain build would measure.
     constexpr std::size_t huge = 2 * mebibyte;
     const auto begin = reinterpret_cast<std::uintptr_t>(np_alloc(40 * mebibyte));
     np_free(reinterpret_cast<void*>(begin));

@@ -74,7 +74,7 @@ TEST(checked_memory, stays_consistent_if_guards_cannot_be_removed)
     EXPECT_EQ(np_verify(), 1);
 }
 
-// Purged pages in slabs: their free blocks hold zeros, and are still verified.
+// Purged pages in slabs. The free blocks in these pages hold zeros, and are still verified.
 
 struct purged_slabs : testing::Test
 {

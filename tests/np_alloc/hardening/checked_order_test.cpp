@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t bytes = 100;
 constexpr std::size_t block_bytes = 112;
 
-/// Returns: how many blocks of that size are freed until the first one is reused.
+/// Returns: the number of blocks of that size that are freed before np_alloc reuses one of them.
 std::size_t frees_until_reuse(std::size_t of_bytes = bytes)
 {
     std::set<void*> freed;
@@ -128,7 +128,7 @@ TEST(checked_order, is_unpredictable)
         std::for_each(blocks.begin(), blocks.end(), np_free);
         return in_order;
     };
-    test::in_a_thread([&] { // Its heap may be new.
+    test::in_a_thread([&] { // The thread's heap may be new.
         const test::option_for_now at_random(np_option_random_order, 1);
         const std::size_t ascending = some_in_order();
         EXPECT_GT(ascending, 50U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: samples are verified like other blocks. (Faults at their guards: sampled_blocks_test.cpp.)
+// The checked build: samples are verified like other blocks. sampled_blocks_test.cpp tests faults at their guards.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -68,7 +68,7 @@ TEST(checked_samples, report_a_mismatched_deallocation)
     EXPECT_EQ(np_verify(), 1);
 }
 
-/// Uses up the region: then blocks of 0 bytes are like other blocks.
+/// Uses up the region, so that blocks of 0 bytes are like other blocks.
 [[noreturn]] void free_empty_samples()
 {
     const test::error_recorder recorder;

@@ -12,7 +12,7 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::size_t mean = std::size_t{1} << 20;
 
-/// Returns: how many blocks of 64 bytes magazines get until a sample is near.
+/// Returns: the number of blocks of 64 bytes that magazines get until a sample is near.
 std::size_t blocks_until_near(np::guarded_sample_points& points)
 {
     std::size_t blocks = 1;
@@ -21,7 +21,7 @@ std::size_t blocks_until_near(np::guarded_sample_points& points)
     return blocks;
 }
 
-/// Returns: how many blocks of 64 bytes the program allocates from then on, up to and including the sample.
+/// Returns: the number of blocks of 64 bytes that the program then allocates, up to and including the sample.
 std::size_t blocks_until_due(np::guarded_sample_points& points)
 {
     std::size_t blocks = 1;
@@ -89,7 +89,7 @@ TEST(guarded_sample_points, are_uniform_within_a_refill)
     constexpr std::size_t refills = 20'000;
     np::guarded_sample_points points;
     points.restart(blocks * 1024);
-    std::array<std::size_t, 4> samples{}; // In each quarter of a refill.
+    std::array<std::size_t, 4> samples{}; // The samples in each quarter of a refill.
     for (std::size_t i = 0; i != refills; ++i) {
         (void)points.approach(blocks * 1024);
         for (std::size_t block = 0; block != blocks; ++block) {
@@ -99,7 +99,7 @@ TEST(guarded_sample_points, are_uniform_within_a_refill)
                 samples[block * samples.size() / blocks] += points.is_due(1024) ? 1U : 0U;
         }
     }
-    for (const std::size_t each : samples) // Six standard deviations of 5,000, twice, because of rounding to blocks.
+    for (const std::size_t each : samples) // Twice six standard deviations of 5,000, because of rounding to blocks.
         EXPECT_NEAR(static_cast<double>(each), refills / 4.0, 840);
 }
 } // namespace

@@ -32,7 +32,7 @@ struct guarded_slots_test : testing::Test
 
     std::byte* take(std::size_t bytes) { return slots.take(bytes, {}); }
 
-    /// Returns: a block at the end of its slot, or at the beginning.
+    /// Returns: a block at the end of its slot, or at the beginning if `end` is false.
     std::byte* take_at(bool end, std::size_t bytes)
     {
         for (std::size_t i = 0; i != guarded_slots::count; ++i)

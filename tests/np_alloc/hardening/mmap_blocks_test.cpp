@@ -78,7 +78,7 @@ TEST(mmap_blocks, are_refused_if_too_large_or_out_of_memory)
     EXPECT_EQ(all.take(1, std::size_t{1} << 63U), nullptr);
     {
         const test::system_calls calls;
-        for (std::size_t call = 1; call <= 2; ++call) { // For the table, then for the block.
+        for (std::size_t call = 1; call <= 2; ++call) { // The call for the table, then the call for the block.
             calls.refuse_nothing();
             calls.refuse_from(test::system_call::map, call);
             EXPECT_EQ(all.take(1, 1), nullptr);

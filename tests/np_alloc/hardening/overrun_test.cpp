@@ -59,7 +59,7 @@ void stop(int, siginfo_t* information, void*)
     siglongjmp(before_the_writes, 1);
 }
 
-/// More than the committed memory of a young process.
+/// More bytes than a young process has committed.
 constexpr std::size_t max_written = std::size_t{256} << 20;
 
 MEMORY_POOL_NOINLINE void write_on(volatile std::byte* next)
@@ -68,8 +68,8 @@ MEMORY_POOL_NOINLINE void write_on(volatile std::byte* next)
         *next = std::byte{0x41};
 }
 
-/// Effects: writes from `address` on, until the system stops it.
-/// Returns: the address of the fault; nullptr after `max_written` bytes.
+/// Effects: writes from `address` on, until the system stops the write.
+/// Returns: the address of the fault; nullptr if `max_written` bytes cause no fault.
 std::byte* write_on_from(std::byte* address)
 {
     stopped_at = nullptr;
@@ -142,8 +142,8 @@ bool is_about_blocks(const std::string& text)
            text.find("was written to") != std::string::npos;
 }
 
-/// Returns: the end of the memory that an overflow of a block may reach: the guard of its slab, or of the block itself
-///   if it is large or a sample; without guards, the end of the committed memory.
+/// Returns: the end of the memory that an overflow of the block may reach. This is the guard of the slab, or of the
+///   block itself if it is large or a sample. Without guards, it is the end of the committed memory.
 const std::byte* end_of_run(const written_block& block)
 {
     auto& pages = np::registry().pages();
@@ -155,12 +155,12 @@ const std::byte* end_of_run(const written_block& block)
     if (!np::is_checked)
         return region.base() + region.committed() * np::slice_bytes + 1;
     if (!np::is_of_slab(region.tag_of(block.begin).load()))
-        return block.end() + np::guard_bytes + 1; // A large block: up to the end of its last page.
+        return block.end() + np::guard_bytes + 1; // For a large block, the end of its last page.
     const auto& slab = region.record(region.record_of(block.begin).slab);
     return slab.begin + np::class_info[slab.size_class].slab_bytes;
 }
 
-/// Prints `failure` if the condition is false. Returns the condition.
+/// Prints `failure` if the condition is false. Returns: the condition.
 bool report_unless(bool condition, const char* failure)
 {
     if (!condition)
@@ -210,7 +210,7 @@ void expect_to_withstand(Make&& make, std::size_t bytes)
     });
 }
 
-/// Allocates a block with others around it.
+/// Allocates a block with other blocks around it.
 void* among_others(std::size_t bytes)
 {
     void* block = nullptr;

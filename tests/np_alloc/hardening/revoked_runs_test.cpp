@@ -20,7 +20,7 @@ namespace os = memory_pool::detail::os;
 using np::revoked_runs;
 
 namespace {
-/// Pages whose bytes all hold the number of the page, from 1.
+/// Pages whose bytes all hold the page's number, counted from 1.
 struct revoked_runs_test : testing::Test
 {
     static constexpr std::size_t pages = 2 * revoked_runs::max_count + 10;

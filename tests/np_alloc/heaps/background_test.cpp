@@ -77,7 +77,7 @@ TEST_F(np_background_thread, resumes_after_an_exception_from_np_heap_visit)
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 constexpr std::size_t bytes_to_fill = std::size_t{64} << 20;
 
-/// Effects: waits without calls to np_alloc, until at most `enough` bytes are resident, for up to 10 seconds.
+/// Effects: waits without calls to np_alloc, for at most 10 seconds, until at most `enough` bytes are resident.
 /// Returns: the resident bytes.
 std::size_t wait_without_a_call(std::size_t enough)
 {

@@ -15,7 +15,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Work of a thread that sleeps: the test takes its turns.
+/// The work of a sleeping background thread. The test takes the thread's turns.
 struct background_work_test : testing::Test
 {
     np::background_work work;

@@ -19,7 +19,7 @@ namespace np = memory_pool::np;
 using memory_pool::detail::base::lock_guard;
 
 namespace {
-/// Separate heaps and their fork handlers. Between the handlers, tests print nothing: stdio is locked.
+/// Separate heaps and their fork handlers. Tests print nothing between the handlers, because stdio is locked.
 struct fork_handlers : testing::Test
 {
     static constexpr std::size_t size_class = np::sizes::of(1000);
@@ -37,7 +37,7 @@ struct fork_handlers : testing::Test
     }
     ~fork_handlers() override { heaps.pages.source().stop(); }
 
-    /// Returns: whether another thread can take that lock.
+    /// Returns: whether another thread can take the lock.
     static bool is_free(np::fork_mutex& lock)
     {
         bool is_taken = false;

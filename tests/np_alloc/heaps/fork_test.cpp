@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Forks at the worst moments, through the public interface.
+// Forks at the worst moments. Uses the public interface only.
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/os/stdio_lock.hpp>
 
@@ -79,8 +79,8 @@ public:
         EXPECT_TRUE(free_all());
     }
 
-    /// Effects: frees the blocks that the threads have handed over. A child may call this, too.
-    /// Returns: whether their contents were intact.
+    /// Effects: frees the blocks that the threads have handed over. A child process may call this function, too.
+    /// Returns: whether the contents of the blocks were intact.
     bool free_all()
     {
         bool is_right = true;
@@ -121,7 +121,7 @@ private:
 
     std::array<std::atomic<filled_block*>, 256> places_{};
     std::atomic<bool> ends_{false};
-    std::vector<std::thread> threads_; ///< Last, as the threads use the other members.
+    std::vector<std::thread> threads_; ///< Declared last, because the threads use the other members.
 };
 
 TEST(np_fork, leaves_a_working_child_while_threads_allocate)
@@ -159,7 +159,7 @@ TEST(np_fork, works_during_the_first_allocation_of_another_thread)
             });
             while (!has_started)
                 continue;
-            for (std::atomic<int> moments{0}; moments != round * 10;) // Each round forks at another moment.
+            for (std::atomic<int> moments{0}; moments != round * 10;) // Each round forks at a different moment.
                 ++moments;
             test::expect_in_child([] { return works_in_child(); });
             other.join();
@@ -182,7 +182,7 @@ TEST(np_fork, gives_parent_and_child_separate_blocks)
     test::expect_in_child([&] {
         alarm(10);
         const bool is_right = test::give_back_all(np, blocks);
-        // New blocks may reuse the addresses, with other contents.
+        // New blocks with other contents may reuse the addresses.
         std::vector<void*> others;
         others.reserve(blocks.size());
         for (const filled_block& each : blocks)
@@ -236,7 +236,7 @@ bool forks_with_handlers()
     for (int i = 0; i != 10; ++i)
         test::expect_in_child([] { return works_in_child(); });
     handlers_are_active = false;
-    return handler_calls == 20 && !testing::Test::HasFailure(); // Two calls per fork here, and one in the child.
+    return handler_calls == 20 && !testing::Test::HasFailure(); // Two calls per fork in the parent, one in the child.
 }
 
 TEST(np_fork, lets_later_handlers_allocate)
@@ -249,7 +249,7 @@ TEST(np_fork, lets_later_handlers_allocate)
 }
 
 #if defined(__linux__)
-/// The early handlers allocate if this is set together with handlers_are_active.
+/// The early handlers allocate if this flag and handlers_are_active are set.
 std::atomic<bool> early_handlers_are_active{false};
 
 std::atomic<bool> early_handlers_raise_signals{false};
@@ -285,7 +285,7 @@ TEST(np_fork, lets_earlier_handlers_allocate)
 #if defined(__linux__)
 // Locks of the C library.
 
-/// Lets waiters take the lock: glibc's locks are not fair.
+/// Lets waiting threads take the lock, because glibc's locks are not fair.
 void pause_without_lock()
 {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -340,7 +340,7 @@ TEST(np_fork, does_not_deadlock_with_stdio_locks)
 
 // Signal handlers.
 
-/// Forks while the thread is in fork() already.
+/// Forks while the thread is already in fork().
 void fork_in_signal_handler(int)
 {
     ++handler_calls;
@@ -400,7 +400,7 @@ void call_of_libc(const char* name)
 }
 } // namespace
 
-// np_alloc calls these functions; the C library calls the original ones.
+// np_alloc calls these functions, but the C library calls the original functions.
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" void _IO_list_lock()
@@ -417,7 +417,7 @@ extern "C" void _IO_list_unlock()
 }
 
 namespace {
-/// Returns: whether the lock of the streams is free in this process, and was in the child of the handler.
+/// Returns: whether the lock of the streams is free in this process, and was free in the child of the handler.
 bool can_flush_streams_in_any_thread()
 {
     alarm(5);
@@ -426,7 +426,7 @@ bool can_flush_streams_in_any_thread()
     if (child_of_handler == 0)
         _exit(0);
     if (moment_of_signal != moment::none)
-        return true; // A shared np_alloc calls the original functions: there is no signal.
+        return true; // A shared np_alloc calls the original functions, so there was no signal.
     int status = 0;
     return waitpid(child_of_handler, &status, 0) == child_of_handler && status == 0;
 }

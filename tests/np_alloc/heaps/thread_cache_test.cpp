@@ -58,7 +58,7 @@ struct thread_cache : testing::Test
         (void)memory->slabs.drain();
     }
 
-    /// Returns: the cached bytes, without min_room() blocks of each class.
+    /// Returns: the cached bytes beyond min_room() blocks of each class.
     std::size_t bytes_held_beyond_a_few()
     {
         std::size_t bytes = 0;
@@ -350,7 +350,7 @@ TEST_F(thread_cache, moves_room_from_classes_of_the_previous_thread)
     EXPECT_EQ(outstanding(), 0U);
 }
 
-/// Makes the large classes need more room, one after the other.
+/// Makes the next of the 32 largest classes need more room.
 void need_many_of_the_next(thread_cache& fixture, std::size_t& next)
 {
     constexpr std::size_t few = 32;

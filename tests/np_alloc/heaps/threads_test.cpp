@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that start, end, hand off blocks and are cancelled, through the public interface.
+// Threads that start, end, hand off blocks and are cancelled. Uses the public interface only.
 #include <memory_pool/np_alloc.h>
 
 #include <support/handed_over.hpp>
@@ -33,8 +33,8 @@ using test::filled_block;
 
 test::np_resource np;
 
-/// Blocks move to new pages now and then. A leak of a tenth of the blocks per round, or of a hundredth in tests with a
-/// thousand rounds, would use more pages. The checked build uses more because of its quarantine.
+/// Some blocks move to new pages between rounds. A leak of a tenth of the blocks per round, or of a hundredth in tests
+/// with a thousand rounds, would exceed this limit. The checked build needs more pages because of its quarantine.
 const double max_spread = test::blocks_are_checked() ? 24 : 8;
 
 filled_block allocate_any(std::mt19937& random)
@@ -63,7 +63,7 @@ std::vector<filled_block> every_second(const std::vector<filled_block>& blocks, 
 
 // The first call of a thread.
 
-/// Calls `operation` with a block of another thread, of every kind, as the first call of a new thread.
+/// For a block of every kind from another thread: calls `operation` as the first call of a new thread.
 template <class Operation>
 void expect_first(Operation&& operation)
 {
@@ -159,7 +159,7 @@ TEST(np_threads, leak_nothing_when_they_end_with_blocks_in_every_state)
                 theirs = allocate_of_all_kinds(6);
                 EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2))); // Leaves blocks in the cache.
             });
-            // The thread ends with undrained and with buffered remote frees.
+            // The thread ends with remote frees that it has not drained, and with others that it has not sent.
             EXPECT_TRUE(test::give_back_all(np, every_second(theirs, 0)));
             other.does([&] { EXPECT_TRUE(test::give_back_all(np, every_second(mine, 0))); });
         }
@@ -200,8 +200,8 @@ TEST(np_threads, leave_one_block_each_without_growing_memory)
 }
 
 #if defined(__unix__)
-#if !MEMORY_POOL_TSAN // ThreadSanitizer has ended its thread before the last round.
-/// More keys than fit in a thread's descriptor: the C library allocates room for the other keys when a thread sets one.
+#if !MEMORY_POOL_TSAN // ThreadSanitizer has ended its own thread state by the last round.
+/// More keys than fit in a thread's descriptor. The C library allocates memory for a further key when a thread sets it.
 class pthread_keys : public testing::Test
 {
 protected:
@@ -215,7 +215,7 @@ protected:
     {
         for (const pthread_key_t key : keys)
             pthread_key_delete(key);
-        for (void* const block : set_) // Set in the last round of destructors.
+        for (void* const block : set_) // Blocks set in the last round of destructors.
             np_free(block);
         set_.clear();
     }
@@ -233,7 +233,7 @@ protected:
 private:
     static inline std::set<void*> set_; ///< Used by one thread at a time.
 
-    /// Frees its block, uses blocks of every kind, and sets the last key again, for three rounds.
+    /// Frees the key's block, uses blocks of every kind, and sets the last key again for three rounds.
     static void end(void* block)
     {
         ++calls_;
@@ -270,8 +270,8 @@ TEST_F(pthread_keys, leak_nothing_in_threads_that_end)
 }
 #endif
 
-// AddressSanitizer does not notice that a cancelled thread unwinds its stack, and libc++ has another unwinder, which is
-// incompatible with the unwinder of pthread_cancel.
+// AddressSanitizer does not notice that a cancelled thread unwinds its stack. libc++ has its own unwinder, which is
+// incompatible with pthread_cancel's unwinder.
 #if !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
 /// A thread that can be cancelled, unlike std::thread.
 template <class Action>
@@ -399,12 +399,12 @@ TEST(np_threads, share_no_cache_line_without_remote_frees)
     test::in_threads(threads, [&](std::size_t thread) {
         std::mt19937 random(static_cast<unsigned>(thread));
         blocks[thread].push_back(test::allocate_filled(np, 1));
-        // All threads start before one ends: otherwise one would adopt the heap of another.
+        // All threads start before any thread ends. Otherwise, a thread would adopt the heap of an ended thread.
         for (++begun; begun != threads;)
             std::this_thread::yield();
         for (int i = 0; i != 3000; ++i) {
             blocks[thread].push_back(test::allocate_filled(np, 1 + random() % 100));
-            if (random() % 3 == 0) { // Frees its own block, to allocate it again.
+            if (random() % 3 == 0) { // Frees the new block, so that this thread can reuse it.
                 EXPECT_TRUE(test::give_back(np, blocks[thread].back()));
                 blocks[thread].pop_back();
             }
@@ -442,7 +442,7 @@ TEST(np_threads, reuse_small_remote_blocks_only_after_many_frees)
     for (const filled_block& each : blocks)
         lines.insert(reinterpret_cast<std::uintptr_t>(each.address) / line);
     test::lasting_thread other;
-    std::vector<filled_block> blocks_of_other; // Uses up the adopted cache, which may contain blocks of this thread.
+    std::vector<filled_block> blocks_of_other; // They empty the adopted cache, which may contain blocks of this thread.
     other.does([&] {
         for (int i = 0; i != 10'000; ++i)
             blocks_of_other.push_back(test::allocate_filled(np, bytes));
@@ -501,7 +501,7 @@ TEST(np_threads, take_at_most_1_5_times_the_live_bytes_with_16_producers)
     constexpr std::size_t max_queued = std::size_t{64} * 1024;
     constexpr std::size_t rounds = 12;
     static_assert(max_queued % (producers * batch) == 0, "equal shares of the producers fill the queue");
-    // Few sizes: each thread caches some memory per size, which this test does not measure.
+    // Only a few sizes: each thread caches some memory per size, and this test does not measure the caches.
     constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
     test::live_bytes live;
     test::bounded_queue<filled_block> queue(max_queued);
@@ -523,7 +523,7 @@ TEST(np_threads, take_at_most_1_5_times_the_live_bytes_with_16_producers)
                 continue;
             }
             // Each producer allocates its share of a round while the consumer frees the previous round. A producer
-            // that ran ahead would take the memory of the others, which would need more later.
+            // that ran ahead would take memory from the other producers, which would then need more.
             while (rounds_taken != round)
                 std::this_thread::yield();
             for (std::size_t i = 0; i != max_queued / producers / batch; ++i) {
@@ -553,7 +553,7 @@ TEST(np_threads, return_memory_of_an_idle_producer)
     });
     const std::size_t peak = test::resident_bytes() - before;
     EXPECT_TRUE(test::give_back_all(np, blocks));
-    // The producer is idle; other threads work. Free memory decays in about a second.
+    // This thread works while the producer is idle. Free memory decays in about a second.
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (test::resident_bytes() > before + peak / 5 && std::chrono::steady_clock::now() < end) {
         EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(20)));
@@ -563,7 +563,7 @@ TEST(np_threads, return_memory_of_an_idle_producer)
     EXPECT_LE(test::resident_bytes(), before + peak / 5);
 }
 
-/// Sixteen threads allocate in random turns, and one frees.
+/// Sixteen threads allocate blocks in random turns, and one thread frees the blocks.
 void expect_less_than_twice_the_live_bytes()
 {
     constexpr std::size_t producers = 16;
@@ -600,7 +600,7 @@ void expect_less_than_twice_the_live_bytes()
                 queue.close();
         }
     });
-    EXPECT_LT(max_resident - before, live.peak() / 5 * 9); // 1.28 to 1.54 times, in 60 runs on 2 cores
+    EXPECT_LT(max_resident - before, live.peak() / 5 * 9); // 1.28 to 1.54 times the peak in 60 runs on 2 cores
 }
 
 TEST(np_threads, take_less_than_twice_the_live_bytes_in_random_turns)

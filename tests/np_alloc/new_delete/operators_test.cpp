@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The requirements of the standard for the global operators new and delete. Several programs contain this file, each
-// with other operators.
+// The standard's requirements for the global operators new and delete. Several programs contain this file, each with
+// different operators.
 #include <support/memory_limit.hpp>
 #include <support/new_forms.hpp>
 #include <support/new_handler.hpp>

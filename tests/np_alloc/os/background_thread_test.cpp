@@ -89,7 +89,7 @@ TEST_F(background_thread_test, can_be_started_after_a_failed_start)
     thread_.wake();
     thread_.stop();
     EXPECT_EQ(calls.load(), 0);
-    calls_of_the_system.refuse(test::system_call::make_thread, 1); // Refuses the thread with a small stack only.
+    calls_of_the_system.refuse(test::system_call::make_thread, 1); // Refuses only the thread with a small stack.
     EXPECT_TRUE(thread_.start(&count_call));
     wait_for_calls(1);
 }

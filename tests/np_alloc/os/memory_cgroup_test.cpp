@@ -18,7 +18,7 @@ namespace {
 class memory_cgroup : public testing::Test
 {
 protected:
-    /// Returns: the directory of the group according to both files, empty if there is none.
+    /// Returns: the directory of the group according to both files; empty if there is no group.
     std::string found(const std::string& cgroup, const std::string& mountinfo)
     {
         for (const char* const name : {"cgroup", "mountinfo"})

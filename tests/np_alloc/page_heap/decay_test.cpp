@@ -63,7 +63,8 @@ TEST(np_decay, returns_the_memory_of_ended_threads)
     EXPECT_LE(test::resident_bytes(), before + (most - before) / 5);
 }
 
-/// Calls rarely, each time served from a magazine, until at most `enough` bytes are resident or the time is up.
+/// Effects: makes a call now and then, which a magazine serves, until at most `enough` bytes are resident or the time
+/// is up.
 /// Returns: the resident bytes at the end.
 std::size_t idle_until_resident_bytes(std::size_t enough)
 {
@@ -77,7 +78,7 @@ std::size_t idle_until_resident_bytes(std::size_t enough)
 
 TEST(np_decay, returns_the_memory_of_an_idle_thread_served_by_magazines)
 {
-    std::vector<void*> in_use(8 * kibibyte); // keeps the thread's use from falling
+    std::vector<void*> in_use(8 * kibibyte); // keeps the thread's memory use from falling
     for (void*& block : in_use)
         block = std::memset(np_alloc(kibibyte), 1, kibibyte);
     const std::size_t before = resident_bytes_in_use();
@@ -125,7 +126,7 @@ TEST(np_decay, returns_the_memory_of_an_ended_thread_at_calls_of_another)
 {
     const test::option_for_now decays(np_option_decay_ms, 100);
     const std::size_t before = resident_bytes_in_use();
-    std::vector<void*> left; // enough to keep the thread's use from falling
+    std::vector<void*> left; // enough to keep the thread's memory use from falling
     test::in_a_thread([&left] {
         std::vector<void*> blocks(48 * kibibyte);
         for (void*& block : blocks)

@@ -18,7 +18,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// A page heap with limits, in slices.
+/// A page heap with limits in slices.
 struct memory_limit : test::page_heap_fixture
 {
     void limit_bytes(std::size_t hard, std::size_t soft = 0)

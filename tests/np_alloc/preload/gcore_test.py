@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Tests cores that gdb writes of programs under libnp_malloc.so: they are not much larger than with the C library's
-malloc, and contain the blocks.   gcore_test.py LIBRARY...
+"""Tests core files that gdb writes of programs under libnp_malloc.so. The files are not much larger than with the C
+library's malloc, and contain the blocks.   gcore_test.py LIBRARY...
 
-Exits with 77 if gdb is missing, or may not run programs.
+Exits with 77 if gdb is missing, or is not permitted to run programs.
 """
 import hashlib
 import re
@@ -32,7 +32,7 @@ CONTENT = hashlib.sha256(b"in the block").digest() * 4000
 
 
 def core_of(library, directory):
-    """Returns the contents of a core, and the bytes that it takes on the disk."""
+    """Returns the contents of a core file, and the bytes that the file takes on disk."""
     core = Path(directory, "core")
     # gdb stops writing a mapping when it reaches a guard page.
     preload = ["NP_GUARD_PAGES=0", f"LD_PRELOAD={library}"] if library else []

@@ -24,7 +24,7 @@ bool is_aligned(const void* block, std::size_t alignment)
     return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
 }
 
-/// Hides a number from the compiler, which would warn of it.
+/// Hides a number from the compiler, which would warn about its value.
 std::size_t unknown(std::size_t number)
 {
     const volatile std::size_t result = number;

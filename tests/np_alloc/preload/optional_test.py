@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Tests a program that runs with any malloc, and uses functions of libnp_malloc.so if it is loaded.
+"""Tests a program that runs with any malloc, and uses functions of libnp_malloc.so if that library is loaded.
 
     optional_test.py PROGRAM LINKED LIBRARY CHECKED_LIBRARY
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that replaces only the plain operators delete and new[]. So free gets blocks of the library's new, and the
-// library's delete[] gets blocks of malloc.
+// A program that replaces only the plain operators delete and new[]. Therefore, free gets blocks of the library's new,
+// and the library's delete[] gets blocks of malloc.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <new>
 
-// Not inlined, or compilers would warn of mismatched deallocation.
+// Not inlined, because compilers would warn about mismatched deallocation.
 __attribute__((noinline)) void* operator new[](std::size_t bytes)
 {
     void* const block = std::malloc(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that replaces only the plain operators new and delete. Its pointers are not those of malloc, so the program
+// A program that replaces only the plain operators new and delete. Their pointers differ from malloc's, so the program
 // fails if another form of new or delete does not call the replaced operators.
 #include <cstddef>
 #include <cstdio>
@@ -13,7 +13,7 @@ int blocks_made = 0;
 int blocks_gone = 0;
 } // namespace
 
-// Not inlined, or compilers would warn of blocks of malloc in other forms of delete.
+// Not inlined, because compilers would warn that other forms of delete free blocks of malloc.
 __attribute__((noinline)) void* operator new(std::size_t bytes)
 {
     ++blocks_made;

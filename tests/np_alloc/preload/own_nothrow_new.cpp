@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // A program that replaces only the nothrow operators new. They allocate more bytes than requested, like operators that
-// append a trailer. The library's sized deletes free their blocks, with the requested sizes.
+// append a trailer. The library's sized operators delete free these blocks, with the requested sizes.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@ void* make_aligned(std::size_t bytes, std::align_val_t to)
 }
 } // namespace
 
-// Not inlined, or compilers would warn that blocks of malloc go to delete.
+// Not inlined, because compilers would warn that delete frees blocks of malloc.
 __attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
 {
     return make(bytes);

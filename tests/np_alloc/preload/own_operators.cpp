@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A library that exports operators new and delete, and calls its own even if others come first in the search order
-// (-Bsymbolic), like a library that is linked with a C++ library of its own.
+// A library that exports operators new and delete. It calls its own operators even if other operators come first in the
+// search order (-Bsymbolic), like a library that is linked with its own C++ library.
 #include <cstddef>
 #include <cstdlib>
 #include <new>

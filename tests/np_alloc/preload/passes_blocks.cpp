@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Passes blocks to and from a library that has operators of its own: see own_operators.cpp.
+// Passes blocks to and from a library with its own operators: see own_operators.cpp.
 #include <cstdio>
 
 extern "C" {

@@ -9,7 +9,7 @@ OWN_NEW is a program that replaces operator new itself.
 
 Each program runs twice, in a directory of its own. Both runs must print the same text, leave the same files and have
 the same exit status, and np_alloc must report nothing. Tests of missing programs are skipped. --all runs more tests,
-which takes minutes.
+which take minutes.
 """
 import contextlib
 import os

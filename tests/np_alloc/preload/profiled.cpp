@@ -3,7 +3,7 @@
 /// \file
 /// A program for profile_test.py, whose functions allocate known amounts.   profiled [FIRST SECOND | wait]
 ///
-/// With two paths, it writes a profile to each, before and after load_table(), if np_profile_dump is there.
+/// With two paths, writes a profile to FIRST before load_table() and to SECOND after it, if np_profile_dump exists.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +25,7 @@ void keep(std::size_t count, const Allocate& allocate)
 }
 } // namespace
 
-// Not static, so that tools can name them. Each ends with a statement that prevents a tail call.
+// These functions are not static, so that tools can name them. The last statement of each prevents a tail call.
 extern "C" {
 __attribute__((noinline)) void read_names() // 3,200,000 bytes in use
 {

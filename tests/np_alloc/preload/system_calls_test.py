@@ -8,7 +8,7 @@
 strace prints the call stack of each system call. The library makes a call if its frame is the innermost one outside of
 the C library.
 
-Exits with 77 if no strace with call stacks is available, or strace may not trace.
+Exits with 77 if no strace with call stacks is available, or strace is not permitted to trace.
 """
 import re
 import shutil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program for system_calls_test.py: threads with blocks of all sizes, growing blocks, a child of a fork, and a pause
+// A program for system_calls_test.py: threads with blocks of all sizes, growing blocks, a forked child, and a pause
 // longer than the decay time.
 #include <array>
 #include <chrono>

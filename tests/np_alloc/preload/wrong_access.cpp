@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Makes the invalid access of its argument, to a block that ends at a page boundary. Continues if the access is not
-// detected.
+// Makes the invalid access that the argument names, to a block that ends at a page boundary. Continues if the access is
+// not detected.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

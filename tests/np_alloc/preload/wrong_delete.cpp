@@ -23,7 +23,7 @@ char* volatile block;
 
 constexpr std::align_val_t alignment{64};
 
-/// Frees a block by a function that does not match its allocation.
+/// Frees a block with a function that does not match its allocation.
 void mismatch(const char* how, std::size_t bytes)
 {
     if (std::strcmp(how, "malloc, delete") == 0) {
@@ -87,7 +87,7 @@ void match(std::size_t bytes)
     }
 }
 
-/// Runs out of memory until the new handler raises the limit, so that the C++ library allocates the block.
+/// Exhausts memory until the new-handler raises the limit, so that the C++ library can allocate the block.
 void match_when_out_of_memory()
 {
     static rlimit before;
@@ -111,7 +111,7 @@ void match_when_out_of_memory()
         std::puts("there was memory");
 }
 
-/// Prints the content of a freed block and of a new one.
+/// Prints the contents of a freed block and of a new block.
 void show_contents()
 {
     block = static_cast<char*>(std::memset(std::malloc(1000), 'a', 1000));

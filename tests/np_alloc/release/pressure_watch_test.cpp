@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc under memory pressure; a directory simulates the files of the kernel.
+// np_alloc under memory pressure. A directory simulates the files of the kernel.
 #if defined(__linux__)
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/np_alloc.h>
@@ -68,7 +68,7 @@ protected:
     }
     ~np_pressure_watch() override { EXPECT_TRUE(np::registry().maintenance().watch_pressure(false)); }
 
-    /// Effects: signals pressure and waits for the answer.
+    /// Effects: signals memory pressure, and waits until np_alloc has responded.
     void make_memory_short()
     {
         const std::size_t before = statistics().pressure_trims;
@@ -134,7 +134,7 @@ TEST_F(np_pressure_watch, wakes_event_loops)
     EXPECT_EQ(np_pressure_fd(), descriptor) << "one descriptor for all callers";
     pollfd readable{descriptor, POLLIN, 0};
     std::uint64_t count = 0;
-    if (poll(&readable, 1, 0) == 1) { // from an earlier test
+    if (poll(&readable, 1, 0) == 1) { // an event from an earlier test
         EXPECT_EQ(read(descriptor, &count, sizeof count), ssize_t{sizeof count});
     }
     EXPECT_EQ(poll(&readable, 1, 0), 0);
@@ -146,7 +146,7 @@ TEST_F(np_pressure_watch, wakes_event_loops)
 }
 
 /// Effects: makes a pool hold much more memory than it needs.
-/// Returns: the bytes it holds.
+/// Returns: the bytes that the pool holds.
 std::size_t fill_and_empty(memory_pool::concurrent_block_pool& pool)
 {
     std::vector<void*> blocks(10'000);
@@ -354,7 +354,7 @@ TEST(np_pressure, is_unknown_without_a_memory_cgroup)
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY && TESTS_MAY_FORK
-/// A control group (cgroup v1) with a limit, which triggers the OOM killer.
+/// A control group (cgroup v1) whose limit triggers the OOM killer.
 class limited_group
 {
 public:
@@ -386,8 +386,8 @@ private:
     bool exists_ = false;
 };
 
-/// Returns: whether the process, with 700 MiB in use and 300 MiB freed, survives memory.high at 1.10 times and, later,
-/// memory.max at 1.15 times the memory in use.
+/// Returns: whether the process, with 700 MiB in use and 300 MiB freed, first survives memory.high at 1.10 times the
+/// memory in use, and then memory.max at 1.15 times that memory.
 bool survives_limits(const limited_group& group, const test::simulated_cgroup& simulated)
 {
     constexpr std::size_t live = 700 * mega;

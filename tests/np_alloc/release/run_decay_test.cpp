@@ -15,7 +15,7 @@ constexpr std::uint64_t decay = 1000;
 constexpr std::size_t few = np::max_unhurried_dirty;
 constexpr std::uint64_t years = std::uint64_t{1} << 41; // 70 years in milliseconds
 
-/// Runs as counts: `free_slices` have been free since `free_since`.
+/// Counts of slices in runs. The free slices have been free since `free_since`.
 struct counted_runs
 {
     std::size_t used_slices;
@@ -33,7 +33,7 @@ struct run_decay : testing::Test
     std::uint64_t time = years;
     static constexpr std::uint64_t never = 2 * decay + 1;
 
-    /// Returns: the plan of the return at `now`, after steady returns in the preceding ticks.
+    /// Returns: the purge plan for a return at `now`, after steady returns in the preceding ticks.
     np::purge_plan plan(const counted_runs& runs, std::uint64_t now)
     {
         for (std::uint64_t ago = np::min_much_free_ms + np::tick_ms / 2; ago != 0; ago -= np::tick_ms / 2)

@@ -28,7 +28,7 @@ struct fault_costs : testing::Test
             costs.note_huge(dear);
     }
 
-    /// Returns: the number of parts that are refused huge pages before the next try.
+    /// Returns: the number of parts that are refused huge pages before the next part is admitted.
     std::size_t refused()
     {
         std::size_t count = 0;

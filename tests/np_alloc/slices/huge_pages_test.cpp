@@ -43,7 +43,7 @@ struct huge_pages : testing::Test, region_in_parts
 {
     huge_pages() : region_in_parts(16) {}
 
-    /// Returns: a letter per part, from the first one on: the last advice given for it.
+    /// Returns: a letter for the last advice given for each part, in order.
     std::string last_advice(std::size_t parts) const
     {
         std::string text;
@@ -323,7 +323,7 @@ TEST(huge_pages_of_a_small_region, are_requested_up_to_the_end_of_the_region)
     region.release();
 }
 
-#if !MEMORY_POOL_TSAN // No room for such a region under ThreadSanitizer.
+#if !MEMORY_POOL_TSAN // ThreadSanitizer leaves no room for a region of this size.
 TEST(huge_pages_of_a_growing_region, are_forgotten_where_the_region_shrinks)
 {
     np::region<std::uintptr_t, np::run_links> region;

@@ -472,7 +472,7 @@ TEST_F(runs, survive_a_failed_commit)
     EXPECT_EQ(all.take(1000).first, a.first + 1);
 }
 
-/// Expected runs: the length by the first slice.
+/// The lengths of the expected runs, by first slice.
 using model = std::map<np::slice_index, std::uint32_t>;
 
 bool overlaps(const model& taken, const np::run& fresh)

@@ -107,7 +107,7 @@ TEST(np_sizes, up_to_70000_bytes_fit_and_usable_size_is_stable)
 
 TEST(np_sizes, around_powers_of_two_up_to_1_TiB_fit_or_set_ENOMEM)
 {
-    // Huge blocks may take long, so their sizes grow in larger steps.
+    // Huge blocks may take a long time, so their sizes grow in larger steps.
     for (std::size_t power = 64; power <= kibibyte * gibibyte; power *= power < gibibyte ? 2 : 32) {
         const std::size_t around = power <= mebibyte ? 32 : 1;
         for (std::size_t bytes = power - around; bytes <= power + around; ++bytes) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t slab_bytes = 64 * 1024;
 
-/// Rows of free pages: the first page number and the one past the last.
+/// Rows of free pages: the number of the first page, and that of the page behind the last one.
 using rows = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// A slab of blocks of one size, some of them outstanding.
@@ -32,7 +32,7 @@ protected:
             all_.push_back(number);
     }
 
-    /// Makes all blocks outstanding except the given ones.
+    /// Makes all blocks outstanding except the given blocks.
     void keep_free(const std::vector<std::uint32_t>& numbers)
     {
         std::vector<void*> outstanding(slab_.capacity);
@@ -89,7 +89,7 @@ TEST_F(slab_test, has_no_free_page_where_an_outstanding_block_overlaps)
     keep_free(all_);
     EXPECT_EQ(free_pages(), (rows{{0, 1}, {3, 16}})) << "including the tail behind the last block";
 }
-/// Puts batches; put() returns the number of accepted blocks, `refused_` has the refused ones.
+/// Puts batches of blocks. put() returns the number of accepted blocks; `refused_` has the refused blocks.
 class put_in_order : public slab_test
 {
 protected:

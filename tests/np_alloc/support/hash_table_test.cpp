@@ -14,7 +14,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Five high hash values, so entries collide and wrap around the end of the table.
+/// Entries have five high hash values, so they collide and wrap around the end of the table.
 struct entry
 {
     std::uint64_t key;

@@ -9,9 +9,9 @@
 ///     take:  pop; if the stack is empty, push the next 16 blocks first         put:  push
 ///     n = outstanding + on the stack + from next to the end
 ///
-/// Freed blocks are reused in LIFO order. Only then are never-used blocks taken, in address order. The array writes
-/// nothing to a block, so creating it is O(1), except for the states: one byte per block, only if T is not trivially
-/// destructible.
+/// Freed blocks are reused in LIFO order. If there are none, never-used blocks are taken in address order. The array
+/// writes nothing to a block, so creating an array is O(1), except for the states: one byte per block, only if T is not
+/// trivially destructible.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -92,7 +92,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void* take() noexcept
     {
         void* const block = reinterpret_cast<void*>(*--top_);
-        base::block_handed_out(this, block, sizeof(T));
+        base::block_allocated(this, block, sizeof(T));
         return block;
     }
 
@@ -110,7 +110,7 @@ public:
     /// Complexity: O(1); linear in blocks if the block may be free.
     bool is_known_to_be_free(const void* block) const noexcept
     {
-        // AddressSanitizer can only poison multiples of 8 bytes. The program may have poisoned a block in use itself.
+        // AddressSanitizer can only poison multiples of 8 bytes. Also, the program may have poisoned a block in use.
         constexpr bool has_shadow = sizeof(T) % 8 == 0;
         if (MEMORY_POOL_ASAN == 0 || (has_shadow && !base::is_access_forbidden(block)))
             return false;
@@ -126,8 +126,8 @@ public:
     }
 
     /// Returns: the state of a block of this array.
-    /// Preconditions: T is not trivially destructible; otherwise there are no states. This is not a static_assert, as
-    ///   an explicit instantiation of a pool also compiles calls that are never executed.
+    /// Preconditions: T is not trivially destructible; otherwise there are no states. This is not a static_assert,
+    ///   because an explicit instantiation of a pool also compiles calls that are never executed.
     block_state& state(const void* block) noexcept
     {
         const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(block) - first()) / sizeof(T);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Opens and closes the thread caches of a shared pool. Has the lock, the queue of waiting threads, and the pool's
+/// Opens and closes the thread caches of a shared pool. Owns the lock, the queue of waiting threads, and the pool's
 /// handlers for the thread registry.
 ///
 ///     allocate, free:    cache open -> no lock   closed -> the lock; opened unless a thread waits or visits all blocks
 ///     need all blocks:   every cache is closed, and drained into the slabs
 ///
 /// A caller that needs all blocks closes every cache first (see core/threads/thread_cache.hpp). Until a thread reopens
-/// its cache under the lock, each block moves with the lock held. So a bounded pool can allocate its last block, a trim
-/// finds all free memory, a fork finds the pool consistent, and a thread that frees a block notices a waiter: while a
-/// thread waits, no cache is opened. Without waiters, this costs nothing.
+/// its cache under the lock, the thread moves each block with the lock held. So a bounded pool can allocate its last
+/// block, a trim finds all free memory, and a fork finds the pool consistent. While a thread waits, no cache is opened,
+/// so a thread that frees a block notices the waiter. Without waiters, this costs nothing.
 ///
 /// Thread safety: any thread, unless documented otherwise.
 #pragma once
@@ -88,7 +88,7 @@ public:
         std::unique_lock<std::mutex>& native() noexcept { return lock_.native(); }
 
     private:
-        /// Releases the lock and reports the misuse found, if any. Returns: whether there was any.
+        /// If misuse was found, releases the lock and reports it. Returns: whether misuse was found.
         // Not analyzed: see report_early.
         bool report() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
         {
@@ -147,10 +147,10 @@ public:
 
     // These functions need no lock.
 
-    /// Returns: a block; nullptr if there is no cache, it is closed, or the cache and the depot are empty.
+    /// Returns: a block; nullptr if there is no cache, the cache is closed, or the cache and the depot are empty.
     void* take_without_lock(thread_cache* cache) noexcept { return cache != nullptr ? exchange.take(*cache) : nullptr; }
 
-    /// Returns: false if there is no cache, it is closed, or the depot has no empty magazine.
+    /// Returns: false if there is no cache, the cache is closed, or the depot has no empty magazine.
     bool put_without_lock(thread_cache* cache, void* block) noexcept
     {
         return cache != nullptr && exchange.put(*cache, block);
@@ -186,7 +186,7 @@ public:
         return cache;
     }
 
-    /// Opens the cache of the calling thread, if allowed. Returns: whether it is open.
+    /// Opens the cache of the calling thread, if allowed. Returns: whether the cache is open.
     bool open(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         if (cache.slot->is_open())
@@ -388,8 +388,8 @@ private:
         cached.caches.put(cache); // The unused cache keeps its magazines and counts.
     }
 
-    /// Only if upstream is thread-safe, no user code would run, and the program has reserved no capacity. The next
-    /// thread that releases the lock reports misuse found here.
+    /// Trims only if upstream is thread-safe, no user code would run, and the program has reserved no capacity. The
+    /// next thread that releases the lock reports misuse found here.
     void trim_under_pressure() noexcept
     {
         const bool is_plain =

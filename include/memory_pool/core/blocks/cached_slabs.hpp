@@ -59,10 +59,10 @@ public:
 
     void provide_magazines() { exchange_.provide(slabs.capacity(), caches.made()); }
 
-    /// Opens the closed cache of the calling thread. Returns: whether it is open.
+    /// Opens the closed cache of the calling thread. Returns: whether the cache is open.
     bool open_equipped(thread_cache& cache) noexcept
     {
-        if (!exchange_.is_equipped(cache)) { // the pool was trimmed or released since
+        if (!exchange_.is_equipped(cache)) { // the pool has been trimmed or released since
             (void)base::succeeds([this] { provide_magazines(); });
             if (!exchange_.equip(cache))
                 return false;
@@ -177,8 +177,8 @@ public:
     thread_caches<> caches;
 
 private:
-    /// The size of a thread's first batch from the slabs, unless a magazine is smaller. Each batch doubles it. It is
-    /// small, as thousands of threads may need a block or two from each of many pools.
+    /// The size of a thread's first batch from the slabs, unless a magazine is smaller. Each batch doubles the size.
+    /// The first batch is small, because thousands of threads may need a block or two from each of many pools.
     static constexpr std::size_t first_share = 8;
     static_assert(first_share * sizeof(void*) % cache_line_size == 0);
 
@@ -187,7 +187,7 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         throw std::bad_alloc();
 #else
-        std::abort(); // Unreachable: provide_magazines has called the error handler, and ended the program, before.
+        std::abort(); // Unreachable: provide_magazines has already called the error handler and ended the program.
 #endif
     }
 

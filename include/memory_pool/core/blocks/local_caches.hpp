@@ -10,21 +10,21 @@
 ///     row complete:    all of it        -->  slabs, or the outgoing span
 ///     flush:           all caches       -->  slabs
 ///
-/// The pool owns the slabs. Each function that moves blocks to or from the slabs takes them as an argument, and returns
-/// the number of blocks that they rejected: blocks that were freed twice, or are not of these slabs.
+/// The pool owns the slabs. Each function that moves blocks to or from the slabs takes the slabs as an argument, and
+/// returns the number of blocks that the slabs rejected: blocks that were freed twice, or are not of these slabs.
 ///
 /// In the bits of the slabs, a cached block counts as in use. An iterator reads 64 bits at once, and excludes the
-/// cached blocks. Until it reads the next 64 bits, it must notice blocks that are freed, but not blocks that are
-/// allocated. So while iterators move, the caches are **watched**:
+/// cached blocks. Until the iterator reads the next 64 bits, it must notice blocks that are freed, but not blocks that
+/// are allocated. So while iterators move, the caches are **watched**:
 ///
 ///     not watched      as shown
 ///     watched          deallocate  -->  slab, and `changes` is incremented; allocate as shown
 ///
 /// While watched, the magazine accepts no blocks, and there is no row. deallocate checks the limit of the magazine and
 /// the next block of the row anyway, so a watch costs no additional instruction. Two comparisons then show which blocks
-/// are cached: a span, and a magazine that was filled from one slab, in order. As iterators are not registered, a watch
-/// ends after a number of blocks have been freed. The next iterator that moves finds a different value of `changes`,
-/// and begins a new watch.
+/// are cached, because all of them are in a span, or in a magazine that was filled from one slab, in order. Iterators
+/// are not registered, so a watch ends after `watch_length` blocks have been freed. The next iterator that moves finds
+/// a different value of `changes`, and begins a new watch.
 ///
 /// Thread safety: none.
 #pragma once
@@ -271,8 +271,8 @@ public:
     }
 
 private:
-    /// Moves the row at the end of the magazine to `incoming_`, if there is one, of blocks of these slabs. Returns:
-    /// whether there is.
+    /// Moves the last blocks of the magazine to `incoming_` if they form a row of blocks of these slabs. Returns:
+    /// whether there was a row.
     bool begin_row(const slab_store& slabs) noexcept
     {
         const std::ptrdiff_t step = magazine_.step_of_row(stride_);
@@ -283,7 +283,7 @@ private:
         return true;
     }
 
-    /// Removes the incoming row. Returns: its blocks. Adds the number of rejected blocks to `rejected`.
+    /// Removes the incoming row, and adds the number of rejected blocks to `rejected`. Returns: the blocks of the row.
     block_span take_row_out(const slab_store& slabs, std::size_t& rejected) noexcept
     {
         const block_row row = std::exchange(incoming_, {});
@@ -311,7 +311,7 @@ private:
         return rejected;
     }
 
-    /// The part of a flush whose cost is amortized over the previously freed blocks.
+    /// The part of a flush whose cost is amortized by the previously freed blocks.
     std::size_t flush_returned(slab_store& slabs) noexcept
     {
         const std::size_t rejected = slabs.put(magazine_.blocks(), magazine_.size());
@@ -339,7 +339,8 @@ private:
     /// Number of blocks freed directly into the slabs in a watch: enough to amortize emptying the magazine.
     static constexpr unsigned watch_length = 64;
 
-    /// Number of pushes onto the magazine before a search for a row; after the end of a row, it is `row_length`.
+    /// Number of pushes onto the magazine before a search for a row; after the end of a row, the number is
+    /// `row_length`.
     static constexpr std::size_t patience = 128;
 
     /// Number of blocks to take out of the slabs at once, if they are not adjacent.

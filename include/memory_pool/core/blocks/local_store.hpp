@@ -167,7 +167,8 @@ public:
         return taken;
     }
 
-    /// Frees up to `count` blocks, as many as the magazine takes. Skips nullptr. Returns: the number of pointers done.
+    /// Frees up to `count` blocks, as many as the magazine takes. Skips nullptr. Returns: the number of accepted
+    /// pointers.
     template <class T>
     std::size_t deallocate_cached(T* const* blocks, std::size_t count) noexcept
     {
@@ -233,7 +234,7 @@ public:
     {
         (void)note_use();
         const cache_suspension suspended(*this);
-        for_each_handed_out(slabs_.chunks(), visit);
+        for_each_outstanding(slabs_.chunks(), visit);
     }
 
     /// Returns: the blocks in use behind the lowest block of `at`, which may have been freed; if `at` is empty, the
@@ -333,7 +334,7 @@ public:
     bool verify() const noexcept
     {
         if (!slabs_.verify() || in_use() > capacity() ||
-            !are_handed_out_once(slabs_.chunks(), [this](auto&& visit) { caches_.for_each(visit); }))
+            !are_cached_blocks_valid(slabs_.chunks(), [this](auto&& visit) { caches_.for_each(visit); }))
             return false;
         if constexpr (variant::counts)
             if (this->read().in_use != in_use())
@@ -349,7 +350,7 @@ private:
 
     void publish() const noexcept { entry_.publish(); }
 
-    /// A policy that checks fills free blocks, and keeps all of them in the slabs.
+    /// A pool whose policy checks fills free blocks, and keeps all of them in the slabs.
     static constexpr bool has_caches = !variant::checks;
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
@@ -383,7 +384,7 @@ private:
         if constexpr (variant::counts)
             this->count_allocation();
         if constexpr (base::tools_watch_blocks)
-            base::block_handed_out(this, block, identity().block_size);
+            base::block_allocated(this, block, identity().block_size);
     }
 
     /// Reports a write after free, and marks the block as in use.
@@ -429,10 +430,10 @@ private:
     /// Allocates a block from the caches or the slabs. Returns: nullptr if there is no free block.
     void* hand_out_from_store() noexcept
     {
-        // Nothing in this scope throws: its destructor calls the error handler, which need not return.
+        // Nothing in this scope throws: the destructor of `reports` calls the error handler, which need not return.
         const base::late_reports reports(slabs_);
         void* block = nullptr;
-        if (!has_caches || !caches_.take(block)) // Has a block if the error handler has used the pool since.
+        if (!has_caches || !caches_.take(block)) // take succeeds if the error handler has used the pool since.
             block = take_from_store();
         if (block != nullptr) {
             if constexpr (variant::checks)
@@ -443,7 +444,7 @@ private:
     }
 
     /// Upper bound of the blocks that a pool with an entry in reports allocates before it publishes its statistics
-    /// again. A share of the capacity, as each batch may search a slab, in time linear in its blocks.
+    /// again. A share of the capacity, because each batch may search a slab, in linear time.
     std::size_t max_unpublished() const noexcept { return std::max<std::size_t>(256, capacity() / 64); }
 
     /// Refills the caches from the slabs. Returns: a block; nullptr if there is no free block.
@@ -481,8 +482,8 @@ private:
             Policy::observer::freed(identity().name, block);
     }
 
-    /// Reports the misuse, if any, of freeing `block`, which may be cached. Returns: whether there was any. (Not if the
-    /// program itself has poisoned a block in use.)
+    /// Reports the misuse, if any, of freeing `block`, which may be cached. Returns: whether there was a misuse.
+    /// (There is none if the program itself has poisoned a block in use.)
     MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
     {
         std::optional<error_kind> misuse;
@@ -501,7 +502,7 @@ private:
             return;
         if (caches_.are_abandoned()) {
             given_back(block);
-            if constexpr (variant::checks) // Otherwise, its fill pattern would be reported as an overflow.
+            if constexpr (variant::checks) // Otherwise, the block's fill pattern would look like an overflow.
                 put(block);
             slabs_.chunks().listener()->survivor_returned(block); // May destroy this store.
             return;

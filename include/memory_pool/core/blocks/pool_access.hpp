@@ -65,7 +65,7 @@ struct pool_access
     static bool is_in_use(const Pool& pool, const void* block) noexcept
     {
         return pool.store_.with_slabs(
-            [block](const slab_store& slabs) { return has_handed_out(slabs.chunks(), block); });
+            [block](const slab_store& slabs) { return is_outstanding(slabs.chunks(), block); });
     }
 
     /// Effects: sets the kind, in reports, of a pool or resource that is built on `pool`: `local` if it is for one
@@ -84,7 +84,7 @@ struct pool_access
         pool.store_.count_failure();
     }
 
-    /// Effects: notifies the observer of the policy of the destruction of a pool, before its objects are destroyed.
+    /// Effects: notifies the observer of the policy that a pool is being destroyed, before its objects are destroyed.
     template <class Pool>
     static void observe_end(Pool& pool) noexcept
     {

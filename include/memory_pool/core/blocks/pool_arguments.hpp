@@ -56,7 +56,7 @@ inline void check_upstream(const std::pmr::memory_resource* upstream, const char
             name));
 }
 
-/// Throws: std::invalid_argument if `alignment` is no power of two.
+/// Throws: std::invalid_argument if `alignment` is not a power of two.
 inline void check_alignment(std::size_t alignment, const char* name)
 {
     if (!base::is_power_of_two(alignment))
@@ -68,7 +68,7 @@ inline void check_alignment(std::size_t alignment, const char* name)
 /// Returns: the options with an alignment of at least `min_alignment` bytes. Leaves an invalid alignment unchanged.
 inline pool_options with_alignment(std::size_t min_alignment, pool_options options) noexcept
 {
-    if (options.alignment == 0 || base::is_power_of_two(options.alignment)) // check_alignment reports others
+    if (options.alignment == 0 || base::is_power_of_two(options.alignment)) // check_alignment reports other values
         options.alignment = std::max(options.alignment, min_alignment);
     return options;
 }

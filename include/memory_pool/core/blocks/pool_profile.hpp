@@ -6,8 +6,8 @@
 ///     allocate:     count the bytes                        ->  sample is due: call stack   ->  profile, filter
 ///     deallocate:   filter: may this block be a sample?    ->  yes                         ->  profile, filter
 ///
-/// Lock order: the lock of the profile comes after the locks of pools, as a pool may call with its lock held: see
-/// thread_registry.
+/// Lock order: the lock of the profile comes after the locks of pools, because a pool may call the profile with its
+/// lock held: see thread_registry.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -34,7 +34,8 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Mean bytes between samples; 0: no sampling. The constructor of the profile sets it to NP_PROFILE_BYTES, if set.
+/// Mean bytes between samples; 0: no sampling. If NP_PROFILE_BYTES is set, the constructor of the profile sets the
+/// mean.
 MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
 
 MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
@@ -65,7 +66,7 @@ public:
     /// Effects: sets the mean bytes between samples; 0: no sampling.
     static void set_mean(std::size_t mean) noexcept
     {
-        (void)get(); // The environment is read first, and overridden.
+        (void)get(); // Reads the environment first, so that `mean` overrides it.
         mean_of_pool_profile.store(mean, std::memory_order_relaxed);
         this_sampling_thread.sampler.notice_mean();
     }
@@ -115,7 +116,7 @@ private:
     /// A thread notices a new mean after at most this number of bytes.
     static constexpr std::int64_t max_unnoticed = std::int64_t{64} * 1024;
 
-    /// Disables samples in this thread while it captures its call stack: the unwinder may allocate.
+    /// Disables sampling in this thread while it captures its call stack: the unwinder may allocate.
     class sampling_scope : base::immovable<sampling_scope>
     {
     public:
@@ -188,7 +189,7 @@ private:
 };
 
 /// Constructs the profile at startup, so that fork handlers of the program may use pools. Removes it from the fork
-/// handlers when its library is unloaded, as the registry may be in another library.
+/// handlers when its library is unloaded, because the registry may be in another library.
 struct profile_in_forks : base::immovable<profile_in_forks>
 {
     profile_in_forks() noexcept { (void)pool_profile::get(); }

@@ -7,8 +7,8 @@
 ///     an owner     --- hand_over(), or use by another if no block is in use --->  no owner, or the other thread
 ///     destroyed    --- leaves a mark, detectable until the memory of the pool is reused
 ///
-/// A pool that threads share, or that belongs to another resource, allows any thread. Every pool does so while the
-/// thread holds a lock of the library: a shared pool, or a synchronized_resource, may call it as upstream.
+/// A pool that threads share, or that belongs to another resource, allows any thread. Every pool allows a thread that
+/// holds a lock of the library: a shared pool, or a synchronized_resource, may be calling the pool as its upstream.
 ///
 /// Thread safety: any thread, except in the constructor and the destructor.
 #pragma once
@@ -26,8 +26,8 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The use of one pool. Unless `Checks`, the class and its functions are empty: derive from it. As the first base of a
-/// pool on the heap, it keeps its mark: free() overwrites `identity_` instead.
+/// The use of one pool. Unless `Checks`, the class and its functions are empty: derive from it. If it is the first base
+/// of a pool on the heap, its mark survives: free() overwrites `identity_` instead.
 template <bool Checks>
 class pool_use
 {
@@ -57,9 +57,9 @@ protected:
         mark_ = mark_of_end();
     }
 
-    /// Effects: reports use after the destruction of the pool, or use by a thread other than the owner. Reports several
-    ///   uses in a row by one thread once. `block` is the block being freed, or nullptr. `in_use()` returns whether any
-    ///   block is in use.
+    /// Effects: reports use after the destruction of the pool, or use by a thread other than the owner. Of several uses
+    ///   in a row by one thread, reports only the first. `block` is the block being freed, or nullptr. `in_use()`
+    ///   returns whether any block is in use.
     /// Returns: false if the pool was destroyed.
     template <class InUse>
     bool note_use(const void* block, InUse&& in_use) noexcept
@@ -123,10 +123,10 @@ private:
     std::atomic<std::uint64_t> owner_{no_thread};
     std::atomic<std::uint64_t> last_foreign_{no_thread}; ///< The thread that was reported last.
     volatile std::uintptr_t mark_ = 0;
-    volatile char last_name_[48] = {}; ///< Set by the destructor: the name itself may end with objects of the program.
+    volatile char last_name_[48] = {}; ///< Set by the destructor: the name itself may be gone before a late use.
 };
 
-/// Effects: reports that the pool was destroyed before `block` was freed, if so.
+/// Effects: reports a use after destruction if the pool was destroyed before `block` was freed.
 /// Returns: whether the pool was destroyed.
 inline bool is_gone(const pool_use<true>* pool, const void* block) noexcept
 {

@@ -263,7 +263,7 @@ private:
         if constexpr (variant::counts)
             count_allocation();
         if constexpr (base::tools_watch_blocks)
-            base::block_handed_out(this, block, identity().block_size);
+            base::block_allocated(this, block, identity().block_size);
         if constexpr (base::has_observer<Policy>)
             Policy::observer::allocated(identity().name, block, identity().block_size);
         return block;

@@ -11,8 +11,8 @@
 ///
 ///     outstanding blocks of the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// Threads only take the lock for growth: not as long as the depot serves them. Taking blocks out of the slabs for the
-/// first time counts as growth.
+/// Threads take the lock only for growth, which includes taking blocks out of the slabs for the first time. As long as
+/// the depot serves them, they take no lock.
 ///
 /// Thread safety: any thread, unless documented otherwise.
 #pragma once
@@ -132,13 +132,13 @@ public:
                 gate_.put_locked(nullptr, block);
                 return;
             }
-            gate_.cached.put_into_slabs(&block, 1); // Otherwise, its fill pattern would be reported as an overflow.
+            gate_.cached.put_into_slabs(&block, 1); // Otherwise, the block's fill pattern would look like an overflow.
         }
         gate_.slabs().chunks().listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: reports the misuse, if any, of freeing `block`, which may be cached.
-    /// Returns: whether there was any. (Not if the program itself has poisoned a block in use.)
+    /// Returns: whether there was a misuse. (There is none if the program itself has poisoned a block in use.)
     MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
     {
         const cache_revocation::suspension suspended(gate_);
@@ -149,8 +149,9 @@ public:
         return misuse.has_value();
     }
 
-    /// Effects: takes a block as `take` does. If there is none, waits until a block is freed, in FIFO order of threads.
-    ///   `wait(condition_variable, lock)` waits for a while and returns whether to continue waiting.
+    /// Effects: takes a block as `take` does. If there is none, waits until a block is freed; waiting threads are
+    ///   served in FIFO order. `wait(condition_variable, lock)` waits for a while and returns whether to continue
+    ///   waiting.
     /// Returns: the block; nullptr if `wait` returned false, or, unless `Throws`, if upstream fails and no block is in
     ///   use.
     /// Throws: exceptions of `wait`; if `Throws` and no block is in use, also exceptions of upstream.
@@ -280,14 +281,14 @@ public:
             core::for_each_free(gate_.cached.slabs.chunks(), [this](void* block) { checks().mark_free(block); });
     }
 
-    /// Effects: calls `visit(block)` for each block in use, in the order of addresses, without a lock held. The caches
+    /// Effects: calls `visit(block)` for each block in use, in address order, without a lock held. The caches
     ///   stay closed during the call.
     template <class Visit>
     void for_each_in_use(Visit&& visit)
     {
         const cache_revocation::suspension suspended(gate_);
         const void* visited = nullptr;
-        const auto next = [&](const slab_store& slabs) { return next_handed_out(slabs.chunks(), visited); };
+        const auto next = [&](const slab_store& slabs) { return next_outstanding(slabs.chunks(), visited); };
         while (void* const block = with_slabs(next)) {
             visit(block);
             visited = block;
@@ -304,7 +305,7 @@ public:
     }
 
     /// Returns: whether this is the child of a fork, and other threads had used the pool before the fork: objects that
-    ///   they were constructing or destroying may be incomplete. True until `clear` or `release`.
+    ///   these threads were constructing or destroying may be incomplete. True until `clear` or `release`.
     bool has_lost_threads() const noexcept
     {
         const locked lock(gate_);
@@ -359,7 +360,7 @@ public:
 
     void reset_peak() noexcept { gate_.counts.reset_peak(); }
 
-    /// Returns: the sum over all threads.
+    /// Returns: the statistics, summed over all threads.
     pool_statistics statistics() const noexcept
     {
         const locked lock(gate_);

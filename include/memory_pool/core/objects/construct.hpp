@@ -72,7 +72,7 @@ MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexce
 }
 
 /// Effects: frees the block of an object that was destroyed or whose constructor threw. A checking policy reports an
-///   overflow, but the block is freed anyway, as no other call will free it.
+///   overflow. The block is freed even then, because no other call will free it.
 template <class Blocks>
 MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
 {
@@ -83,8 +83,8 @@ MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noex
     blocks.deallocate(block);
 }
 
-/// Returns: the object in a block. nullptr if `T` is incomplete, to avoid an error of the standard library after the
-///   one from complete_object.
+/// Returns: the object in a block. nullptr if `T` is incomplete: complete_object reports the error, and the standard
+///   library should not add another one.
 template <class T>
 T* laundered(void* block) noexcept
 {

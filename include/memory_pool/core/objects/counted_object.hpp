@@ -12,8 +12,8 @@
 ///     slab = address rounded down to the granule - granules * granule;  granules = 0 except in large slabs
 ///
 /// Masking the address of an object, even through a pointer to a base of unknown size, finds its slab, and thus the
-/// pool. (Storing the distance in bytes instead was slower: a make and a release took 2.3 ns instead of 1.6, because
-/// the next operation on the pool waited for the store to the object.)
+/// pool. (Storing the distance in bytes was slower: making and releasing an object took 2.3 ns instead of 1.6 ns,
+/// because the next operation on the pool waited for the write to the object.)
 ///
 /// Thread safety: as `Count`.
 #pragma once
@@ -44,7 +44,7 @@ protected:
     counted_object& operator=(const counted_object&) noexcept { return *this; }
 
 private:
-    // While the object is pending destruction, these are the halves of a link: see release_scope.
+    // While destruction is pending, these members hold the two halves of a link: see release_scope.
     mutable Count count_;
     std::uint32_t granules_ = 0;
 };
@@ -82,7 +82,7 @@ struct object_access
         item.granules_ = static_cast<std::uint32_t>(offset / slab_granule);
     }
 
-    /// Effects: drops a reference. Returns the object to its store if it was the last one.
+    /// Effects: drops a reference. If it was the last reference, returns the object to its store.
     template <class Count>
     MEMORY_POOL_ALWAYS_INLINE static void release(const counted_object<Count>& item) noexcept
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stores of intrusively counted objects. One store constructs and destroys an object for each use, the other recycles
+/// Stores of intrusively counted objects. One store constructs and destroys an object for each use; the other recycles
 /// its objects.
 ///
 ///     free -- make: construct -------------> in use -- last reference: destroy --> free          constructing_store
@@ -36,20 +36,20 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// True if a `Base*` can be cast to `T*`; not if the base is virtual.
+/// True if a `Base*` can be cast to `T*`, which is impossible if the base is virtual.
 template <class T, class Base, class = void>
 inline constexpr bool is_cast_from = false;
 template <class T, class Base>
 inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>(std::declval<Base*>()))>> = true;
 
-/// The common base of both stores. Calls `Derived::end(T&)` when the last reference is gone, if `end_runs_code`.
+/// The common base of both stores. If `end_runs_code`, calls `Derived::end(T&)` when the last reference is dropped.
 template <class Derived, class T, class Blocks>
 class counted_store : public object_store<Derived, Blocks>
 {
     using item = std::remove_pointer_t<decltype(object_access::item_of(static_cast<T*>(nullptr)))>;
 
 protected:
-    // Not private with a friend: GCC then warns about the non-virtual destructor.
+    // Not private with a friend: GCC would warn about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     counted_store(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
         : object_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment(alignof(T), options),
@@ -137,7 +137,7 @@ public:
     }
 
     /// Effects: constructs an object with one reference in `block`, a block of this store.
-    /// Throws: exceptions from the constructor. The block is freed then.
+    /// Throws: exceptions from the constructor. The block is then freed.
     template <class... Arguments>
     MEMORY_POOL_ALWAYS_INLINE T* make_in(void* block, Arguments&&... arguments)
     {
@@ -181,7 +181,7 @@ public:
 
     /// Effects: calls `init(object)` for the object in `block`, a block of this store.
     /// Returns: the object, with one reference.
-    /// Throws: exceptions from `init`. The object is free again then, as `init` left it.
+    /// Throws: exceptions from `init`. The object is then free again, as `init` left it.
     template <class Init>
     MEMORY_POOL_ALWAYS_INLINE T* hand_out(void* block, Init&& init)
     {

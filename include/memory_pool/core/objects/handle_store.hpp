@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The store of a pool with handles. Each object lies in a block and has a place in a table, which handles refer to.
+/// The store of a pool with handles. Each object lies in a block and has a place in a table. Handles refer to places.
 ///
 ///     handle { index, generation }  ->  place: | generation | object |  ->  block: | T | index |
 ///
@@ -165,7 +165,7 @@ protected:
         guard.succeeded();
     }
 
-    /// Allocates blocks and places for up to `count` objects, as available.
+    /// Allocates blocks and places for `count` objects, or for as many as possible.
     /// Returns: the number of objects.
     std::size_t try_prepare_many(handle* handles, std::size_t count) noexcept
     {
@@ -224,13 +224,14 @@ protected:
 
     // All objects.
 
-    /// Destroys all objects, also objects that destructors create meanwhile. A no-op if called by such a destructor.
+    /// Destroys all objects, including those that destructors create during the call. A no-op if such a destructor
+    /// calls it.
     void destroy_all_alive() noexcept
     {
         if (std::is_trivially_destructible_v<complete_object<T>> || pool_access::store(blocks_).has_lost_threads()) {
             blocks_.clear();
             places_.reset();
-            is_clearing_ = false; // A lost thread may have set it.
+            is_clearing_ = false; // A thread lost in a fork may have set it.
             return;
         }
         if (std::exchange(is_clearing_, true))
@@ -243,15 +244,15 @@ protected:
 
     bool is_clearing() const noexcept { return is_clearing_; }
 
-    /// With checks, reports a visit by a wrong thread.
+    /// If checks are on, reports a visit by the wrong thread.
     void note_visit() const noexcept
     {
         if constexpr (checks)
             (void)pool_access::store(blocks_).note_use(nullptr);
     }
 
-    /// Reserves places and blocks for `count` objects. Places come first, as their size is a multiple of the alignment
-    /// of blocks.
+    /// Reserves places and blocks for `count` objects. Places come first because their size is a multiple of the
+    /// alignment of blocks.
     /// Throws: as `Blocks::reserve`; pool_exhausted.
     void reserve_all(std::size_t count)
     {
@@ -278,7 +279,7 @@ private:
     static constexpr bool checks = base::checked_policy<typename Blocks::policy>::checks;
 
     /// Makes handles of different pools distinguishable. The values are multiples of an odd number modulo 2^31: the nth
-    /// is at least 2^31 / 5n away from the others.
+    /// value is at least 2^31 / 5n away from earlier values.
     static std::uint32_t first_generation() noexcept
     {
         if constexpr (checks) {
@@ -309,7 +310,7 @@ private:
         return is_large_enough;
     }
 
-    /// Grows the table with the lock held, as upstream may not be thread-safe.
+    /// Grows the table with the lock held because upstream may not be thread-safe.
     template <class IsNeeded>
     bool try_to_grow_places(IsNeeded& is_needed)
     {
@@ -356,8 +357,8 @@ private:
         return {index, places_.begin(taken, block)};
     }
 
-    /// Takes a place for each of the first `count` blocks and stores its handle in `handles[done++]`. Frees the blocks
-    /// left over if `take` finds no place.
+    /// Takes a place for each of the first `count` blocks and stores its handle in `handles[done++]`. If `take` finds
+    /// no place, frees the remaining blocks.
     /// Returns: whether each block has a place.
     template <class Take>
     bool place_many(const block_batch& blocks, std::size_t count, handle* handles, std::size_t& done, Take&& take)
@@ -416,7 +417,7 @@ private:
         (void)blocks_.check(block);
     }
 
-    /// Destroys the objects that are alive, in one pass through the table.
+    /// Destroys all live objects in one pass through the table.
     /// Returns: whether there were any.
     bool destroy_round() noexcept
     {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The places for handles of a pool for one thread. shared_places.hpp has the same interface for several threads.
+/// The places for handles of a single-threaded pool. shared_places.hpp has the same interface for several threads.
 ///
 ///     free:  | generation, even | next free place | nullptr |
 ///     alive: | generation, odd  |                 | object  |     a handle of this generation finds the object
 ///
 /// Free places are used in LIFO order: the place freed last is likely in the processor's cache, and the table stays
 /// short and dense, which makes iteration cheap. FIFO order would take longer to exhaust the generations of a place,
-/// but an exhausted place is only lost, not unsafe: 16 bytes for each 2^31 objects.
+/// but an exhausted place is only lost, not unsafe. The loss is 16 bytes per 2^31 objects.
 ///
 /// Thread safety: none.
 #pragma once
@@ -21,7 +21,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The place of an object in one thread.
+/// The place of an object in a single-threaded pool.
 struct local_place
 {
     generation_type generation;
@@ -37,7 +37,7 @@ public:
     using place_table::at, place_table::bytes, place_table::bytes_for, place_table::capacity, place_table::grow,
         place_table::max_capacity, place_table::none, place_table::place_table;
 
-    /// Whether `end_object` always leaves the object to its caller.
+    /// True if the caller of `end_object` always destroys the object.
     static constexpr bool caller_always_destroys = true;
 
     // One place.
@@ -73,7 +73,7 @@ public:
         return ++taken.generation;
     }
 
-    /// Effects: stores the block of an object that will `begin` later.
+    /// Effects: stores the block of an object for which `begin` is called later.
     static void hold(place& taken, void* block) noexcept { taken.object = block; }
 
     /// Returns: the block that the place holds.
@@ -100,7 +100,7 @@ public:
     }
 
     /// Effects: makes the handles of the object stale, if it is alive. The object stays until `take_object`.
-    /// Returns: whether it was alive.
+    /// Returns: whether the object was alive.
     bool end_object_later(std::uint32_t index, generation_type generation) noexcept
     {
         place* const found = find_alive(index, generation);
@@ -152,7 +152,8 @@ public:
         }
     };
 
-    /// Effects: makes handles of the object stale, also if `end_object_later` left it or `hold` stored it.
+    /// Effects: makes the handles of the object stale. The object may have been left by `end_object_later` or stored by
+    ///   `hold`.
     /// Returns: the object, which the caller destroys before freeing the place; nullptr if there is none.
     static void* take_object(place& taken) noexcept
     {
@@ -161,7 +162,7 @@ public:
         return std::exchange(taken.object, nullptr);
     }
 
-    /// Effects: makes all handles stale and all places free. They are used in index order again.
+    /// Effects: makes all handles stale and all places free. Places are used in index order again.
     void reset() noexcept
     {
         for (walk each; each.next(*this);)

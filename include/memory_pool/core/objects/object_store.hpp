@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The store of reference-counted objects: it outlives its pool until its last object is gone.
+/// The store of reference-counted objects. It outlives its pool until its last object is gone.
 ///
 ///     pool ----owns----> object_store [ blocks ] <----find---- objects in use
 ///
@@ -51,14 +51,15 @@ public:
 
     const pool_options& options() const noexcept { return options_; }
 
-    /// Effects: returns slabs without objects in use. If an object's destructor makes the pool abandon the store
-    ///   meanwhile, that is deferred to the end: objects owned by the destroyed ones must not be reported as leaks.
+    /// Effects: returns slabs without objects in use. If an object's destructor makes the pool abandon the store, the
+    ///   store defers this to the end of the call, so that objects owned by destroyed objects are not reported as
+    ///   leaks.
     /// Returns: the number of bytes returned.
     std::size_t trim() noexcept { return do_trim(); }
 
     /// Effects: reports objects in use as leaks if the policy demands it. Deletes the store when the last object has
     ///   returned.
-    /// Preconditions: no more objects are requested.
+    /// Preconditions: no objects are requested afterwards.
     void abandon() noexcept { do_abandon(true); }
 
     /// Effects: as `abandon`, without a report.
@@ -71,7 +72,7 @@ public:
     };
 
 protected:
-    // Not private with a friend: GCC then warns about the non-virtual destructor.
+    // Not private with a friend: GCC would warn about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     object_store(give_back_function function, std::size_t block_size, const pool_options& options,
                  std::pmr::memory_resource* upstream)
@@ -94,8 +95,8 @@ protected:
 private:
     using way_to_abandon = void (object_store::*)() noexcept;
 
-    // Virtual, so that calls reach the shared library that created the store, where the objects end, too: each library
-    // with hidden symbols has an innermost_release_scope of its own.
+    // Virtual, so that calls run in the shared library that created the store. The objects end there, too, and each
+    // library with hidden symbols has its own innermost_release_scope.
     virtual std::size_t do_trim() noexcept
     {
         if (is_trimming()) // Called by the destructor of an object.
@@ -166,7 +167,7 @@ private:
 
     void abandon_now() noexcept { count_survivors(end_idle_objects()); }
 
-    /// Returns: the number of objects that were in use before. Objects owned by idle ones may have returned meanwhile.
+    /// Returns: the number of objects in use before the call. Objects owned by idle objects may return during the call.
     std::size_t end_idle_objects() noexcept
     {
         const std::size_t in_use = pool_access::store(blocks).abandon();
@@ -175,7 +176,7 @@ private:
         return in_use;
     }
 
-    /// Before this call, survivors_ is too large to reach 0 by returning objects.
+    /// Before this call, survivors_ is too large for returning objects to decrement it to 0.
     void count_survivors(std::size_t in_use) noexcept
     {
         const std::size_t excess = not_counted_yet - in_use;
@@ -189,7 +190,7 @@ private:
             count_off();
         } else {
             base::permit_access(block, blocks.block_size());
-            // This scope differs from the store's, in which an object that returns here may still be ending.
+            // This is not the store's scope: an object that returns here may still be ending in the store's scope.
             in_turn(&survivors_, block, [this](void* ended) {
                 derived().destroy_kept(ended);
                 count_off();
@@ -197,7 +198,7 @@ private:
         }
     }
 
-    /// Decrements the survivors. The last one deletes the store.
+    /// Decrements the number of survivors. The last survivor deletes the store.
     void count_off() noexcept
     {
         if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
@@ -224,8 +225,8 @@ private:
     way_to_abandon abandon_after_trim_ = nullptr;
 };
 
-/// The common base of stores that construct their objects when they grow, and recycle them. `Base` is the rest of such
-/// a store.
+/// The common base of stores that construct their objects when they grow, and recycle them. `Base` provides everything
+/// else.
 template <class Base, class T>
 class recycling_half : public Base
 {
@@ -257,7 +258,7 @@ protected:
     void reset_kept(T& object) noexcept { reset_object(reset_, object, this->blocks.name()); }
 
 private:
-    /// If a constructor throws, the blocks added before stay.
+    /// If a constructor throws, keeps the blocks added so far.
     void add_blocks(slab& home, std::size_t count, std::size_t stride) override
     {
         for (; count != 0; --count) {

@@ -8,8 +8,8 @@
 ///
 ///     index of a place: | place in the chunk, 27 bits | chunk, 5 bits |
 ///
-/// Finding a place takes no search and no instruction that finds the highest bit. Iteration visits the places of a
-/// chunk, then those of the next chunk (see `after`), so the indices do not increase monotonically.
+/// Finding a place needs neither a search nor an instruction that finds the highest bit. Iteration visits one chunk
+/// after another (see `after`), so the indices do not increase monotonically.
 ///
 /// The table keeps its chunks until it is destroyed, so that generations outlive the memory of the objects.
 ///
@@ -34,7 +34,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// Distinguishes the successive objects of a place. Odd while an object is alive, even before and after.
 using generation_type = std::uint32_t;
 
-/// Returns: whether the generation is one of a live object.
+/// Returns: whether the generation belongs to a live object.
 constexpr bool is_of_object(generation_type generation) noexcept
 {
     return generation % 2 != 0;
@@ -86,7 +86,7 @@ public:
     /// Effects: adds a chunk, which doubles the table. If upstream is short of memory, tries smaller chunks, down to an
     ///   eighth of that size.
     /// Returns: whether a chunk was added; false if the table has `ChunkLimit` chunks.
-    /// Throws: exceptions from upstream. Nothing changes then.
+    /// Throws: exceptions from upstream. On failure nothing changes.
     /// Thread safety: one thread at a time.
     bool grow()
     {
@@ -135,7 +135,7 @@ public:
     private:
         void go_to_next_chunk(const place_table& table) noexcept
         {
-            static_assert(chunk_of(none) == max_chunks - 1); // so that the first one is next
+            static_assert(chunk_of(none) == max_chunks - 1); // so that the first chunk comes next
             const unsigned number = (chunk_of(index_) + 1) % max_chunks;
             index_ = number;
             place_ = table.find(index_);
@@ -143,12 +143,12 @@ public:
         }
 
         Place* place_ = nullptr;
-        Place* last_ = nullptr; ///< Of the chunk.
+        Place* last_ = nullptr; ///< The last place of the chunk.
         std::uint32_t index_ = none;
     };
 
-    /// Returns: whether the place may have reached this generation. Allows for a few generations more than it has now,
-    ///   as this thread may see an old value. `of(place)` returns the generation of a place.
+    /// Returns: whether the place may have reached this generation. Allows a few generations more than the place has
+    ///   now because this thread may see an old value. `of(place)` returns the generation of a place.
     template <class GenerationOf>
     bool may_have_had(std::uint32_t index, generation_type generation, GenerationOf&& of) const noexcept
     {
@@ -162,14 +162,14 @@ public:
     /// Thread safety: as `grow`.
     std::size_t capacity() const noexcept { return capacity_; }
 
-    /// Returns: bytes held from upstream.
+    /// Returns: bytes allocated from upstream.
     /// Thread safety: as `grow`.
     std::size_t bytes() const noexcept { return capacity() * sizeof(Place); }
 
     /// Returns: the maximum number of places.
     static constexpr std::size_t max_capacity() noexcept { return usual_places(ChunkLimit); }
 
-    /// Returns: the bytes of a table for `count` places.
+    /// Returns: the size in bytes of a table for `count` places.
     static constexpr std::size_t bytes_for(std::size_t count) noexcept
     {
         unsigned chunks = 0;

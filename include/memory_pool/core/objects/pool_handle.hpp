@@ -50,7 +50,7 @@ struct std::hash<memory_pool::pool_handle<T>>
     /// Returns: the hash.
     std::size_t operator()(memory_pool::pool_handle<T> handle) const noexcept
     {
-        // Mixed, because hash tables with a power of two of buckets use only the lower bits.
+        // Mixed because hash tables whose number of buckets is a power of two use only the lower bits.
         return memory_pool::detail::base::mixed(handle.bits());
     }
 };

@@ -6,10 +6,10 @@
 ///     0        1                     quarter                 half                                      max
 ///     | gone   | in use ...          | not in use            | saturated: never released ...           |
 ///
-/// A count that reaches the half is saturated: each change sets it to three quarters, so that no number of threads can
-/// overflow it. The object is never released then, which is a leak, but not a use after free. Linux's refcount_t works
-/// alike. Before an object is in use, and while it ends, its count is at a quarter, so that references added and
-/// dropped by its constructor and destructor do not release it.
+/// A count that reaches the half is saturated. Each later change sets it to three quarters, so no number of threads can
+/// overflow it. The object is then never released: a leak, but not a use after free. Linux's refcount_t works the same
+/// way. Before an object is in use, and while it ends, its count is at a quarter, so that references added and dropped
+/// by its constructor and destructor do not release it.
 ///
 /// Thread safety: plain_reference_count: none. atomic_reference_count: any thread.
 #pragma once
@@ -66,13 +66,13 @@ public:
 
     Integer read() const noexcept { return value_; }
 
-    /// Effects: sets the count, whatever it was.
+    /// Effects: sets the count, regardless of its old value.
     void write(Integer value) noexcept { value_ = value; }
 
-    /// Effects: makes the object in use, with one reference in addition to references added so far.
+    /// Effects: puts the object in use, with one reference in addition to the references added so far.
     MEMORY_POOL_ALWAYS_INLINE void begin() noexcept { value_ = static_cast<Integer>(value_ - (zones::idle - 1)); }
 
-    /// Effects: makes an ending object in use again, if it has new references.
+    /// Effects: puts an ending object in use again, if it has new references.
     /// Returns: the number of references.
     Integer resume() noexcept { return value_ = static_cast<Integer>(value_ - zones::idle); }
 
@@ -105,8 +105,8 @@ public:
     /// Acquire: the thread that drops the last reference sees all writes that preceded other drops.
     MEMORY_POOL_ALWAYS_INLINE dropped drop() noexcept
     {
-        // No other thread can add a reference while this thread owns the only one. This saves most objects their second
-        // locked instruction.
+        // No other thread can add a reference while this thread owns the only one. For most objects this saves the
+        // second locked instruction.
         if (value_.load(std::memory_order_acquire) == 1) {
             value_.store(0, std::memory_order_relaxed);
             return dropped::the_last;
@@ -122,7 +122,7 @@ public:
 
     MEMORY_POOL_ALWAYS_INLINE void begin() noexcept
     {
-        // The count differs if the constructor passed a reference elsewhere; other threads may change it then.
+        // The count differs if the constructor passed a reference elsewhere. Other threads may then change the count.
         if (MEMORY_POOL_LIKELY(value_.load(std::memory_order_acquire) == zones::idle))
             write(1);
         else

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Iterative destruction of objects that release other objects, so that a chain of any length needs no stack.
+/// Iterative destruction of objects that release other objects, so that a chain of any length cannot overflow the
+/// stack.
 ///
 ///     end(A) { destructor of A releases B: pending = B }   end(B) { releases C: pending = C }   end(C) ...
 ///
@@ -35,7 +36,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE ~release_scope() { innermost_release_scope = outer_; }
 
     /// Returns: the scope of `store` in this thread, or nullptr.
-    /// Complexity: linear in active scopes of this thread.
+    /// Complexity: linear in the active scopes of this thread.
     MEMORY_POOL_ALWAYS_INLINE static release_scope* of(const void* store) noexcept
     {
         release_scope* scope = innermost_release_scope;
@@ -44,7 +45,7 @@ public:
         return scope;
     }
 
-    /// The pending object released last. Each pending object links to the one before.
+    /// The pending object released last. Each pending object links to the one released before it.
     void* pending = nullptr;
 
     /// The number of pending objects, plus the object that is ending.
@@ -56,7 +57,8 @@ private:
 };
 
 /// Effects: calls `end(object)`. If this thread is in `end` of another object of `store`, the call is deferred until
-///   that returns; meanwhile `link(object, next)` stores a pointer in the object, which `linked(object)` returns.
+///   that one returns. Until then, the object holds a pointer, which `link(object, next)` stores and `linked(object)`
+///   returns.
 template <class Object, class End, class Link, class Linked>
 MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, End&& end, Link&& link, Linked&& linked)
 {

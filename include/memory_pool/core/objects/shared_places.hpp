@@ -45,13 +45,13 @@ public:
     using place_table::at, place_table::bytes, place_table::bytes_for, place_table::capacity, place_table::grow,
         place_table::max_capacity, place_table::place_table;
 
-    /// Whether `end_object` always leaves the object to its caller.
+    /// True if the caller of `end_object` always destroys the object.
     static constexpr bool caller_always_destroys = false;
 
     // One place.
 
     /// Effects: takes a free place for the object in `block`, and stores the index of the place in `index`.
-    ///   `grow(is_needed)` calls the table's `grow` if `is_needed()`, while no other thread does.
+    ///   `grow(is_needed)` calls the table's `grow` if `is_needed()`, in one thread at a time.
     /// Returns: the place, or nullptr if `grow` returned false.
     /// Throws: exceptions from `grow`.
     template <class Grow>
@@ -80,7 +80,7 @@ public:
         return generation;
     }
 
-    /// Effects: stores the block of an object that will `begin` later.
+    /// Effects: stores the block of an object for which `begin` is called later.
     static void hold(place& taken, void* block) noexcept { taken.object.store(block, std::memory_order_relaxed); }
 
     /// Returns: the block that the place holds.
@@ -115,7 +115,7 @@ public:
     }
 
     /// Effects: makes the handles of the object stale, if it is alive. The object stays until `take_object`.
-    /// Returns: whether it was alive.
+    /// Returns: whether the object was alive.
     /// Thread safety: no other thread uses the places.
     // NOLINTNEXTLINE(readability-make-member-function-const): it changes a place
     bool end_object_later(std::uint32_t index, generation_type generation) noexcept
@@ -137,8 +137,8 @@ public:
     generation_type generation(std::uint32_t index) const noexcept { return generation_of(at(index)); }
 
     /// Effects: calls `use(object)` if the object is alive, and keeps the object alive until `use` returns. If the
-    ///   handles become stale meanwhile and this is the last visitor, calls `destroy(place, object)`, which destroys
-    ///   the object and frees the place.
+    ///   handles become stale during the visit and this is the last visitor, calls `destroy(place, object)`, which
+    ///   destroys the object and frees the place.
     /// Returns: whether the object was alive.
     template <class Use, class Destroy>
     bool visit(std::uint32_t index, generation_type generation, Use&& use, Destroy&& destroy)
@@ -168,7 +168,8 @@ public:
         }
     };
 
-    /// Effects: makes handles of the object stale, also if `end_object_later` left it or `hold` stored it.
+    /// Effects: makes the handles of the object stale. The object may have been left by `end_object_later` or stored by
+    ///   `hold`.
     /// Returns: the object, which the caller destroys before freeing the place; nullptr if there is none.
     /// Thread safety: no other thread uses the places, or the place holds a block.
     static void* take_object(place& taken) noexcept
@@ -178,7 +179,7 @@ public:
         return object_of_ended(taken);
     }
 
-    /// Effects: makes all handles stale and all places free. They are used in index order again.
+    /// Effects: makes all handles stale and all places free. Places are used in index order again.
     /// Thread safety: no other thread uses the places.
     void reset() noexcept
     {
@@ -240,7 +241,7 @@ private:
     }
 
     /// Counts this visitor, if the object is alive.
-    /// Returns: whether it is.
+    /// Returns: whether the object is alive.
     static bool enter(place& visited, generation_type generation) noexcept
     {
         std::uint64_t word = visited.word.load(std::memory_order_relaxed);
@@ -283,7 +284,7 @@ private:
         free_stack stack;
     };
 
-    /// Maps a block always to one stack, which therefore usually has the place that the block freed last.
+    /// Always maps a block to the same stack, which therefore usually has the place that the block freed last.
     free_stack& stack_for(const void* block) noexcept
     {
         constexpr std::uintptr_t page = 4096;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stores of objects owned by std::shared_ptr. Object and control block lie in one block:
+/// Stores of objects owned by std::shared_ptr. An object and its control block lie in one block:
 ///
 ///     +------+---------------------------+
 ///     | node | control block [ object T ]|      constructed at each use, by std::allocate_shared
@@ -12,7 +12,7 @@
 ///
 ///     last shared_ptr gone: object destroyed, or reset        last weak_ptr gone too: block freed
 ///
-/// The store allocates one sample for each type to measure the standard library's control block.
+/// To measure the standard library's control block, the store allocates one sample for each type.
 ///
 /// Thread safety: as `Blocks`.
 #pragma once
@@ -42,7 +42,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// The store's own data in a block.
 struct shared_node
 {
-    static constexpr std::uintptr_t object_waits = 1; ///< The last shared_ptr is gone, destruction is pending.
+    static constexpr std::uintptr_t object_waits = 1; ///< The last shared_ptr is gone; destruction is pending.
     static constexpr std::uintptr_t control_is_gone = 2;
 
     void* store;                       ///< The owner of the block.
@@ -54,8 +54,8 @@ struct shared_node
     void wait(void* next) noexcept
     {
         state.store(reinterpret_cast<std::uintptr_t>(next) | object_waits, std::memory_order_relaxed);
-        // The object may lie in the control block and outlive it. The compiler must not drop writes to the object
-        // because it can see the control block end.
+        // The object may lie in the control block and outlive it. Without this fence, the compiler could drop writes to
+        // the object once the control block ends.
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
@@ -65,7 +65,7 @@ struct shared_node
     }
 
     /// Effects: marks a pending object as destroyed.
-    /// Returns: whether the control block was gone before.
+    /// Returns: whether the control block was already gone.
     bool end_waiting() noexcept
     {
         return (state.fetch_and(~object_waits, std::memory_order_acq_rel) & control_is_gone) != 0;
@@ -88,7 +88,8 @@ struct sample_of_control
     const std::byte* begin = nullptr;
 };
 
-/// The allocator of sample control blocks. It has the size of `shared_ptr_store::allocator`, which control blocks hold.
+/// The allocator of sample control blocks. Has the size of `shared_ptr_store::allocator`, because control blocks
+/// contain their allocator.
 template <class U>
 struct sampling_allocator
 {
@@ -116,14 +117,14 @@ struct sampling_allocator
 };
 
 /// The common base of both stores. `Derived` defines the layout of a block with `node_offset`, `control_offset` and
-/// `block_of(object)`. It ends an object whose last shared_ptr is gone in `end(object)`.
+/// `block_of(object)`. `Derived::end(object)` ends an object whose last shared_ptr is gone.
 template <class Derived, class T, class Blocks>
 class shared_ptr_store : public object_store<Derived, Blocks>
 {
     using base_type = object_store<Derived, Blocks>;
 
 protected:
-    // Not private with a friend: GCC then warns about the non-virtual destructor.
+    // Not private with a friend: GCC would warn about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     shared_ptr_store(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(nullptr, block_bytes, with_alignment(alignment, options), upstream)
@@ -134,7 +135,7 @@ protected:
     }
     ~shared_ptr_store() = default;
 
-    // For recycling_half, whose objects begin where their blocks do.
+    // For recycling_half, whose objects are at the beginning of their blocks.
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
     static void settle(T*) noexcept {}
     static void begin_end(T&) noexcept {}
@@ -242,7 +243,7 @@ public:
     }
 
     /// Returns: a pointer to an object constructed in `block`, a block of this store.
-    /// Throws: exceptions from the constructor. The block is freed then.
+    /// Throws: exceptions from the constructor. The block is then freed.
     template <class... Arguments>
     std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
     {
@@ -268,7 +269,8 @@ private:
         std::size_t object_offset;
     };
 
-    /// Stands in for an object. It has the alignment of `T`, and its size up to a multiple of the block alignment.
+    /// Stands in for an object. Has the alignment of `T`. Its size differs from `sizeof(T)` by a multiple of the block
+    /// alignment.
     struct alignas(T) full_stand_in
     {
         static constexpr std::size_t limit = 2 * base_type::alignment;
@@ -334,7 +336,7 @@ public:
 
     /// Effects: calls `init(object)` for the object in `block`, a block of this store.
     /// Returns: a pointer to the object.
-    /// Throws: exceptions from `init`. The object is free again then, as `init` left it.
+    /// Throws: exceptions from `init`. The object is then free again, as `init` left it.
     template <class Init>
     std::shared_ptr<T> hand_out(void* block, Init&& init)
     {

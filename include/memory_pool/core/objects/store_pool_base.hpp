@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Bases of the pools of reference-counted objects. One pool constructs an object for each use, the other recycles its
+/// Bases of the pools of reference-counted objects. One pool constructs an object for each use; the other recycles its
 /// objects. The usual instances are in intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp.
 ///
 ///     constructing_pool_base  make(arguments...) -> T(arguments...) -> Pointer -> last reference dropped: T destroyed
@@ -56,7 +56,7 @@ public:
     store_pool_base(store_pool_base&& other) noexcept = default;
 
     /// Effects: takes over the store and the objects of `other`, and releases this pool's previous objects as its
-    ///   destructor does. Object destructors that run meanwhile already see the new store.
+    ///   destructor does. Object destructors that run during the call already see the new store.
     /// Complexity: O(1) plus the destructor.
     /// Thread safety: as the move constructor.
     store_pool_base& operator=(store_pool_base&& other) noexcept = default;
@@ -64,25 +64,25 @@ public:
     /// Returns: the number of objects allocated from upstream, in use or not.
     std::size_t capacity() const noexcept { return blocks().capacity(); }
 
-    /// Returns: the maximum number of objects in use, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of objects in use, or `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return blocks().max_capacity(); }
 
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return blocks().is_bounded(); }
 
-    /// Returns: the number of objects in use, without objects that outlived a `release`.
-    /// Complexity: O(1); linear in threads if threads share the pool.
+    /// Returns: the number of objects in use, except objects that outlived a `release`.
+    /// Complexity: O(1), or linear in threads if threads share the pool.
     std::size_t in_use() const noexcept { return blocks().in_use(); }
 
-    /// Returns: in a bounded pool, the number of objects left until it is exhausted; otherwise, the number available
-    ///   without a call upstream.
+    /// Returns: in a bounded pool, the number of objects left until the pool is exhausted; otherwise, the number
+    ///   available without a call upstream.
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return blocks().available(); }
 
     /// Returns: how often the pool has grown, by a step or by `reserve`, since it was constructed or last released.
     std::size_t growth_count() const noexcept { return blocks().growth_count(); }
 
-    /// Returns: bytes held from upstream, bookkeeping included.
+    /// Returns: bytes allocated from upstream, including bookkeeping.
     std::size_t bytes_reserved() const noexcept { return blocks().bytes_reserved() + sizeof(Store); }
 
     /// Returns: the pool's name in reports.
@@ -116,8 +116,8 @@ public:
     /// Thread safety: no other thread may use the pool or its objects at the same time.
     void hand_over() noexcept { store_->blocks.hand_over(); }
 
-    /// Effects: returns slabs without objects in use to upstream, after destroying recycled objects in them. Their
-    ///   destructors may release or destroy the pool, whose other idle objects are then destroyed once the memory is
+    /// Effects: returns slabs without objects in use to upstream, after destroying recycled objects in them. The
+    ///   destructors may release or destroy the pool. Its other idle objects are then destroyed after the memory is
     ///   returned.
     /// Returns: the number of bytes returned.
     /// Complexity: linear in slabs and destroyed objects.
@@ -289,9 +289,9 @@ using if_no_action =
 
 /// A pool that constructs its objects when it grows and recycles them. `Pointer` owns objects in use. `T` needs a
 /// default constructor, which must not use the pool. If the constructor throws while the pool grows, the pool keeps the
-/// objects constructed so far. Idle objects are poisoned for AddressSanitizer, even for each other. LeakSanitizer does
-/// not scan them: it reports the memory they own as leaked if the process ends before the pool, unless LSAN_OPTIONS has
-/// use_poisoned=1.
+/// objects constructed so far. Idle objects are poisoned for AddressSanitizer: not even other idle objects may access
+/// them. LeakSanitizer does not scan them: it reports the memory they own as leaked if the process ends before the
+/// pool, unless LSAN_OPTIONS has use_poisoned=1.
 template <class Store, class Pointer>
 class recycling_pool_base : public store_pool_base<Store>
 {
@@ -302,11 +302,12 @@ public:
     using pointer = Pointer;
 
     /// Effects: constructs a pool and `options.initial_capacity` objects. All slabs are allocated from `upstream`,
-    ///   aligned to 64 KiB or more. `action` is a `recycle` value, which leaves returned objects unchanged or calls
-    ///   their `destroy()`, or a function to call with each returned object as a `T&`. The function and `destroy()` may
-    ///   use the pool; if threads share the pool, several threads may call them concurrently. If one of them throws,
-    ///   the error handler is called with error_kind::hook_failed, and aborts by default; the object returns to the
-    ///   pool as it is. The pool grows by `options.growth_step` objects; if that is 0, it doubles.
+    ///   aligned to 64 KiB or more. `action` is either a `recycle` value, which leaves returned objects unchanged or
+    ///   calls their `destroy()`, or a function to call with each returned object as a `T&`. The function and
+    ///   `destroy()` may use the pool; if threads share the pool, several threads may call them concurrently. If one of
+    ///   them throws, the error handler is called with error_kind::hook_failed, and aborts by default; the object
+    ///   returns to the pool as it is. The pool grows by `options.growth_step` objects; if this option is 0, the pool
+    ///   doubles.
     /// Preconditions: `upstream` outlives the pool and its objects. If threads share them, any of these threads may
     ///   call `upstream`; concurrent calls occur only if objects outlive the pool or a `release`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty;
@@ -355,7 +356,7 @@ public:
     /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty. On failure nothing
     ///   changes.
     /// Complexity: O(1).
-    /// Thread safety: one thread at a time; no other thread may release objects meanwhile.
+    /// Thread safety: one thread at a time; no other thread may release objects at the same time.
     void set_recycle_action(detail::core::recycle_action<value_type> action)
     {
         this->store().set_reset(std::move(action));

@@ -81,7 +81,7 @@ public:
         return sampled_stack::of_this_thread();
     }
 
-    /// Effects: adds a block of `bytes`, as requested and at least 1, as a sample. `home`: see forget_all_of.
+    /// Effects: adds a block as a sample. `bytes`: the requested size, at least 1. `home`: see forget_all_of.
     /// Returns: whether the caller must call forget when the block is freed; false on OOM.
     bool add(const void* block, std::size_t bytes, std::size_t mean, const sampled_calls& calls,
              const void* home) noexcept
@@ -108,7 +108,7 @@ public:
     }
 
     /// Effects: removes a block that is about to be freed, if it is a sample.
-    /// Returns: whether it was a sample.
+    /// Returns: whether the block was a sample.
     bool forget(const void* block) noexcept
     {
         if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
@@ -192,7 +192,7 @@ public:
     /// For fork handlers, which close the gate before acquiring any lock.
     loader_gate& gate() noexcept { return gate_; }
 
-    /// The lock, for fork handlers: no other lock is acquired while it is held.
+    /// The lock, for fork handlers: no other lock is acquired while this lock is held.
     Mutex& mutex() noexcept MEMORY_POOL_LOCK_RETURNED(mutex_) { return mutex_; }
 
 private:
@@ -302,7 +302,7 @@ private:
     }
 
     std::atomic<std::size_t> mean_bytes_{0};
-    std::atomic<std::size_t> count_{0}; ///< The number of samples_.
+    std::atomic<std::size_t> count_{0}; ///< The number of entries in samples_.
     loader_gate gate_;
     Mutex mutex_;
     code_modules<Pages> modules_ MEMORY_POOL_GUARDED_BY(mutex_);

@@ -30,8 +30,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 class reported_calls : base::immovable<reported_calls>
 {
 public:
-    /// Effects: adds a call stack, if it is new and there is room.
-    /// Returns: whether it was added.
+    /// Effects: adds a call stack if it is new and the set has room.
+    /// Returns: whether the call stack was added.
     /// Thread safety: any thread.
     template <class Calls>
     bool add(const Calls& calls) noexcept
@@ -98,7 +98,7 @@ MEMORY_POOL_SLOW_PATH inline void report_allocation(np_no_allocation_scope* scop
                              error_name(kind), bytes, allocator, scope->name != nullptr ? scope->name : "unnamed",
                              base::remedy_for(kind));
     {
-        const os::uncancelled until_printed; // malloc is no cancellation point.
+        const os::uncancelled until_printed; // malloc is not a cancellation point.
         base::print(text.c_str());
         print_calls("called", calls, [](const base::message& line) { base::print(line.c_str()); });
     }

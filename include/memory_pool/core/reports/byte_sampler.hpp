@@ -7,8 +7,8 @@
 ///     points:                  x                    x    x                     at exponential distances
 ///     samples:                 A                    C
 ///
-/// A block of s bytes is a sample with the probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of its size.
-/// A sampler of all zeros is valid: it has not begun.
+/// A block of s bytes is a sample with probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of its size.
+/// An all-zero sampler is valid: it has not begun.
 ///
 /// Thread safety: one per thread.
 #pragma once
@@ -22,8 +22,8 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: the natural logarithm of a normal number above 0, with an error up to 1e-12. Does not use libm, which a C
-///   program may not be linked with.
+/// Returns: the natural logarithm of a normal number above 0, with an error of at most 1e-12. Does not use libm because
+///   a C program may not be linked with it.
 inline double natural_logarithm(double number) noexcept
 {
     constexpr double of_2 = 0.693147180559945309417;
@@ -119,7 +119,7 @@ public:
         left_ = 0;
     }
 
-    /// Returns: whether a block of `bytes` is certainly no sample. If so, the caller must call pass for the block.
+    /// Returns: whether a block of `bytes` is certainly not a sample. If so, the caller must call pass for the block.
     MEMORY_POOL_ALWAYS_INLINE bool may_pass(std::size_t bytes, std::size_t mean) const noexcept
     {
         return left_ >= static_cast<std::int64_t>(bytes) && mean == mean_;

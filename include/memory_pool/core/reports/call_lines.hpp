@@ -19,8 +19,8 @@
 #include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: calls `print(line)` for each line, without a line break; not at all if there are no calls. `title` is the
-///   verb of the first line. `inner`: a module whose innermost calls are left out; nullptr for none.
+/// Effects: calls `print(line)` for each line, without a line break. Prints nothing if there are no calls. `title` is
+///   the verb of the first line. `inner`: a module whose innermost calls are left out; nullptr for none.
 template <class Calls, class Print>
 MEMORY_POOL_SLOW_PATH void print_calls(const char* title, const Calls& calls, Print&& print,
                                        const char* inner = nullptr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The code of the program and its libraries, including unloaded ones. A frame of a sample refers to its module, so
-/// that another library loaded at the same addresses later is not mistaken for it.
+/// The code of the program and its libraries, including unloaded ones. A frame of a sample refers to its module, so a
+/// library loaded later at the same addresses is not mistaken for that module.
 ///
 ///     address  ->  code_frame: module, offset  ->  "lib.so+0x1139" and a build ID, or a symbol while it is loaded
 ///
@@ -31,7 +31,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// Thread safety: any thread.
 struct code_module
 {
-    static constexpr std::size_t max_build_id_bytes = 64; ///< Longer IDs are cut off.
+    static constexpr std::size_t max_build_id_bytes = 64; ///< Longer IDs are truncated.
 
     std::atomic<std::uintptr_t> base;     ///< As in loaded_code, from the last load.
     std::atomic<bool> is_loaded;          ///< As of the last walk.
@@ -81,10 +81,10 @@ struct code_frame
     }
 };
 
-/// All modules so far, in memory from Pages. To update them, the owner walks over all loaded code: begin, note, ...,
-/// end.
+/// All modules found so far, in memory from Pages. To update them, the owner walks over all loaded code: begin, note,
+/// ..., end.
 ///
-/// Thread safety: none, the owner has a lock. Any thread may read the modules.
+/// Thread safety: none; the owner has a lock. Any thread may read the modules.
 template <class Pages>
 class code_modules : base::immovable<code_modules<Pages>>
 {
@@ -118,7 +118,7 @@ public:
     void end(std::uint64_t walk, const os::load_counts& counts) noexcept
     {
         if (walk < last_end_)
-            return; // A later walk has ended before.
+            return; // A later walk has already ended.
         last_end_ = walk;
         counts_ = counts;
         (void)find_if([walk](code_module& each) {
@@ -162,7 +162,7 @@ private:
         return const_cast<code_module*>(one.next.load(std::memory_order_relaxed)); // `add` creates it non-const.
     }
 
-    /// Returns whether the module is that of `code`. Compares files if there is no build ID.
+    /// Returns whether `one` is the module of `code`. Compares files if there is no build ID.
     static bool is_same(const code_module& one, const os::loaded_code& code) noexcept
     {
         if (one.begin != code.begin || one.bytes != code.bytes || one.file_offset != code.file_offset ||

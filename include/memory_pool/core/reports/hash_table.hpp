@@ -32,7 +32,8 @@ class hash_table : base::immovable<hash_table<Entry, Pages>>
 public:
     static_assert(std::is_trivially_copyable_v<Entry>, "entries are copied bytewise");
 
-    ~hash_table() = default; // Does not return the pages, as process-wide tables are never destroyed: see release().
+    // Does not return the pages because process-wide tables are never destroyed: see release().
+    ~hash_table() = default;
 
     /// Effects: returns the pages.
     void release() noexcept
@@ -78,7 +79,8 @@ public:
         shrink_if_sparse();
     }
 
-    /// Effects: removes each entry for which `is_removed(const Entry&)`, and shrinks the table if it is sparse.
+    /// Effects: removes each entry for which `is_removed(const Entry&)` returns true, and shrinks the table if it is
+    ///   sparse.
     template <class IsRemoved>
     void remove_if(IsRemoved&& is_removed)
     {
@@ -99,7 +101,7 @@ public:
         return true;
     }
 
-    /// Returns: whether each entry is found, and their number matches the count.
+    /// Returns: whether each entry can be found, and the number of entries matches the count.
     bool is_valid() const noexcept
     {
         std::size_t found = 0;
@@ -144,7 +146,7 @@ private:
     }
 
     /// Effects: moves the entries to a table of `places`, a power of two that leaves gaps.
-    /// Returns: false on OOM; the table is unchanged then.
+    /// Returns: false on OOM; the table is then unchanged.
     bool move_to(std::size_t places) noexcept
     {
         auto* const entries = static_cast<Entry*>(Pages::take(places * sizeof(Entry))); // Zeros are gaps.

@@ -5,7 +5,7 @@
 ///
 ///     | entry | entry | entry | rest |        in chunks of pages
 ///
-/// Thread safety: none, the owner has a lock.
+/// Thread safety: none; the owner has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -20,7 +20,8 @@ template <class Pages>
 class lasting_memory : base::immovable<lasting_memory<Pages>>
 {
 public:
-    /// Returns: room for `bytes`, at most 64 KiB, aligned to 8; nullptr on OOM. The room is not taken until `take`.
+    /// Returns: room for `bytes`, at most 64 KiB, aligned to 8 bytes; nullptr on OOM. The room is not taken until
+    ///   `take`.
     std::byte* peek(std::size_t bytes) noexcept
     {
         if (bytes <= left_)
@@ -44,7 +45,7 @@ public:
 private:
     static constexpr std::size_t chunk_bytes = std::size_t{64} * 1024;
 
-    std::byte* next_ = nullptr; ///< In the last chunk.
+    std::byte* next_ = nullptr; ///< The first free byte, in the last chunk.
     std::size_t left_ = 0;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

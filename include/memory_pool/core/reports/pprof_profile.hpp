@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A profile in the format of pprof: profile.proto of github.com/google/pprof, not compressed.
+/// A profile in pprof's format: profile.proto of github.com/google/pprof, uncompressed.
 ///
 ///     begin, sample, sample, ...
 ///
@@ -9,9 +9,9 @@
 ///
 /// Samples of a pool have a label with the pool's name.
 ///
-/// The profile contains addresses of code, and the files and build IDs of modules, in which pprof finds the symbols.
-/// Each module is a mapping, even after it was unloaded, so mappings may overlap. The writer keeps no output. It
-/// remembers only some locations, so a few are written more than once.
+/// The profile contains code addresses, and the files and build IDs of modules. pprof finds the symbols in these files.
+/// Each module is a mapping, even an unloaded one, so mappings may overlap. The writer keeps no output and remembers
+/// only some locations, so it writes a few locations more than once.
 ///
 /// Thread safety: as the output.
 #pragma once

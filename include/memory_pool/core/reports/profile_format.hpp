@@ -20,8 +20,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The formats of a profile.
 enum class profile_format
 {
-    pprof,  ///< profile.proto of github.com/google/pprof, not compressed.
-    folded, ///< A line for each call stack, for flame graphs: bytes in use.
+    pprof,  ///< profile.proto of github.com/google/pprof, uncompressed.
+    folded, ///< One line per call stack with its bytes in use, for flame graphs.
     text,   ///< A human-readable list.
 };
 
@@ -59,7 +59,7 @@ void write_profile(profile_format format, const profile_header& header, const Ta
 }
 
 /// Effects: writes a file with `write(format, output)`, which returns an error number or 0. The complete file replaces
-///   the one at `path`.
+///   any file at `path`.
 /// Returns: the error number, or 0.
 template <class Write>
 int write_profile_file(const char* path, Write&& write)

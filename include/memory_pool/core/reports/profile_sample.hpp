@@ -54,7 +54,7 @@ struct profile_sample
     const code_frame* begin; ///< The innermost frame.
     const code_frame* end;   ///< At most max_frames after `begin`.
     profile_values values;
-    // NOLINTNEXTLINE(readability-redundant-member-init): otherwise GCC warns about initializers without it
+    // NOLINTNEXTLINE(readability-redundant-member-init): otherwise GCC warns about initializers that omit it
     std::string_view pool{}; ///< The name of the pool; empty if the blocks are not from a pool.
 };
 

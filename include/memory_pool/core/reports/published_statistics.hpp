@@ -43,7 +43,7 @@ public:
         version_.store(next, std::memory_order_release);
     }
 
-    /// Effects: reads the statistics written last.
+    /// Effects: reads the most recent statistics.
     /// Returns: the time of the write; 0 if there was none.
     /// Complexity: constant, repeated for each concurrent write.
     /// Thread safety: any thread.

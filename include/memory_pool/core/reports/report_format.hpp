@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A report as JSON and as text. Neither writer allocates, as np_alloc uses them, too.
+/// A report as JSON and as text. Neither writer allocates, because np_alloc uses them, too.
 ///
 ///     begin, entry, entry, ..., end
 ///
@@ -22,8 +22,7 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A number as text. (std::to_chars of libstdc++ has a process-wide table, which prevents libraries that use it from
-/// being unloaded.)
+/// A number as text. (std::to_chars of libstdc++ has a process-wide table. Libraries that use it cannot be unloaded.)
 class decimal
 {
 public:
@@ -73,7 +72,7 @@ private:
     void* argument_;
 };
 
-/// Returns: the length in bytes of the UTF-8 character at the beginning of `text`; 0 if it is invalid.
+/// Returns: the length in bytes of the UTF-8 character at the beginning of `text`; 0 if the character is invalid.
 inline std::size_t utf8_length(std::string_view text) noexcept
 {
     const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
@@ -96,8 +95,8 @@ inline bool is_control(std::string_view character) noexcept
     return number < 0x20 || number == 0x7F;
 }
 
-/// Effects: writes `text` as valid UTF-8. Replaces each character by `escape(character)`, a std::string_view; if that
-///   is empty, writes the character unchanged.
+/// Effects: writes `text` as valid UTF-8. Replaces each character by the result of `escape(character)`, a
+///   std::string_view. If the result is empty, writes the character unchanged.
 template <class Escape>
 void write_escaped(report_output& to, std::string_view text, Escape&& escape)
 {

@@ -17,8 +17,8 @@
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Effects: registers `visit`. For a report, np_alloc calls it; it then calls `each(view, bytes, argument)` for each
-///   record. The view, of `bytes` bytes, is a report_view.
+/// Effects: registers `visit`. For a report, np_alloc calls `visit`, which calls `each(view, bytes, argument)` for each
+///   record. The view is a report_view of `bytes` bytes.
 MEMORY_POOL_WEAK void memory_pool_np_add_reports(
     void (*visit)(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)) noexcept;
 /// Effects: unregisters `visit`, after waiting for a call in progress.

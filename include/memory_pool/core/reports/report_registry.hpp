@@ -7,11 +7,12 @@
 ///       ^                    |
 ///       +---- source --------+       shared pools are read under their lock; others publish on their slow paths
 ///
-/// Records are allocated one by one, so that the list stays intact in the child of a fork, where pools on the stacks of
-/// lost threads are gone without having removed their records. In the child, the registry does not read pools created
-/// by other threads until they are used again; their records show the statistics published last.
+/// Records are allocated one by one, so the list stays intact in the child of a fork. There, pools on the stacks of
+/// lost threads are gone, but could not remove their records. In the child, the registry does not read pools created by
+/// other threads until these pools are used again; their records show the most recently published statistics.
 ///
-/// The registry does not hold its lock while it reads a pool. It pins the record, and the pool's destructor waits.
+/// The registry does not hold its lock while it reads a pool. It pins the record, and the pool's destructor waits until
+/// the record is unpinned.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -70,7 +71,7 @@ private:
     std::atomic<const char*> kind_;
     std::array<char, max_name_length> name_{};
     report_source source_;
-    std::atomic<const char*> maker_;           ///< Identifies a thread; nullptr if it was lost in a fork.
+    std::atomic<const char*> maker_;           ///< Identifies a thread; nullptr if the thread was lost in a fork.
     std::atomic<std::uint64_t> more_bytes_{0}; ///< Reserved by a class that is built on the pool.
     std::uint64_t serial_ = 0;
     std::uint32_t pins_ = 0; ///< Threads that are reading the record without the lock.
@@ -93,7 +94,7 @@ struct report_view
 class report_registry
 {
 public:
-    /// Returns: the process-wide instance. It is never destroyed, as pools may outlive static destructors.
+    /// Returns: the process-wide instance. It is never destroyed because pools may outlive static destructors.
     static report_registry& get() noexcept
     {
         alignas(report_registry) static std::byte memory[sizeof(report_registry)];
@@ -133,7 +134,8 @@ public:
     /// Effects: calls `visit(const report_view&)` for each record, in the order of creation, without a lock or a pinned
     ///   record. While a pool is read, only its own record is pinned: the pool's lock may be held by a thread whose
     ///   upstream destroys another pool.
-    /// Complexity: linear in records; for very many, n^2 / 32, as each batch of 32 walks the list to its first record.
+    /// Complexity: linear for a few records; n^2 / 32 for many, because each batch of 32 walks the list to its first
+    ///   record.
     template <class Visit>
     MEMORY_POOL_NOINLINE void for_each(Visit&& visit)
     {
@@ -146,7 +148,7 @@ public:
         } while (count != 0);
     }
 
-    /// Returns: the number of named pools without a record, due to OOM.
+    /// Returns: the number of named pools that have no record because of OOM.
     std::size_t left_out() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -159,7 +161,7 @@ private:
 
     MEMORY_POOL_NOINLINE report_registry() noexcept
     {
-        // The first handler acquires the lock, and one of the other two releases it.
+        // The first handler acquires the lock, and one of the other two handlers releases it.
         (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().mutex_.lock(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().mutex_.unlock(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork_in_child(); });
@@ -168,14 +170,14 @@ private:
     void after_fork_in_child() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
         records_.for_each([](report_record* record) {
-            record->pins_ = 0; // Of lost threads.
+            record->pins_ = 0; // The pins belong to lost threads.
             if (record->maker_.load(std::memory_order_relaxed) != &mark_of_this_thread)
                 record->maker_.store(nullptr, std::memory_order_relaxed);
         });
         mutex_.unlock();
     }
 
-    /// Reads the first records after the serial number `last`, and advances it. Returns the number of records.
+    /// Reads the first records after the serial number `last`, and advances `last`. Returns the number of records.
     std::size_t look(std::array<report_view, batch_size>& views, std::uint64_t& last) noexcept
     {
         std::size_t count = 0;
@@ -197,7 +199,7 @@ private:
         return pinned(first);
     }
 
-    /// Unpins a record. Pins and returns the next one if more `are_wanted`.
+    /// Unpins a record. Pins and returns the next record if more `are_wanted`.
     report_record* pin_next(report_record& record, bool are_wanted) noexcept
     {
         const base::lock_guard lock(mutex_);

@@ -17,7 +17,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// destruction, when its dynamic type may not be the final one.)
 struct report_source
 {
-    /// A function `read_statistics` of the pool's class. Debuggers deduce the pool's type from its symbol.
+    /// A function `read_statistics` of the pool's class. Debuggers deduce the pool's type from the function's symbol.
     report_statistics (*read)(const void* pool) noexcept;
     const void* pool;
     bool is_shared; ///< Any thread may read the pool; otherwise its owner publishes the statistics.
@@ -25,7 +25,7 @@ struct report_source
 
 class report_record;
 
-/// Effects: registers the fork handlers of the registry, unless they are registered.
+/// Effects: registers the fork handlers of the registry, unless they are registered already.
 void prepare_reports() noexcept;
 /// Effects: adds a record with a copy of the first 127 characters of `name`.
 /// Returns: the record; nullptr on OOM, which the registry counts.

@@ -19,7 +19,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The names of pools that the program does not name.
+/// The name of pools that the program does not name.
 inline constexpr const char* default_name = "unnamed";
 inline constexpr const char* default_name_of_pool_resource = "of a pool resource";
 
@@ -35,7 +35,7 @@ public:
 
     ~reported() { leave(); }
 
-    /// Effects: removes the entry. Required before a pool is destroyed that other threads may read.
+    /// Effects: removes the entry. Required before the destruction of a pool that other threads may read.
     void leave() noexcept
     {
         if (record_ != nullptr)
@@ -84,6 +84,6 @@ private:
 };
 
 /// Registers fork handlers at startup, so that the program's fork handlers may use named pools. Each translation unit
-/// does so, as static objects of libmemory_pool may be constructed after those of the program.
+/// registers them because static objects of libmemory_pool may be constructed after those of the program.
 inline const bool reports_are_prepared = (prepare_reports(), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

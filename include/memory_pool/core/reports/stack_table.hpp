@@ -7,7 +7,7 @@
 ///
 /// Entries never move and are never freed.
 ///
-/// Thread safety: none, the owner has a lock. Any thread may read the frames and the pool of an entry.
+/// Thread safety: none; the owner has a lock. Any thread may read the frames and the pool of an entry.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -28,7 +28,7 @@ struct stack_entry
 {
     double allocated_blocks;
     double allocated_bytes;
-    double blocks_in_use; ///< Updated when a profile is taken, as are the bytes.
+    double blocks_in_use; ///< This and bytes_in_use are updated when a profile is taken.
     double bytes_in_use;
     std::size_t frames;
     std::size_t name_length;
@@ -44,7 +44,7 @@ struct stack_frames
 {
     const code_frame* begin;
     const code_frame* end;
-    // NOLINTNEXTLINE(readability-redundant-member-init): otherwise GCC warns about initializers without it
+    // NOLINTNEXTLINE(readability-redundant-member-init): otherwise GCC warns about initializers that omit it
     std::string_view pool{}; ///< The name of the pool, if any.
 
     std::size_t count() const noexcept { return static_cast<std::size_t>(end - begin); }
@@ -60,12 +60,12 @@ struct stack_frames
     }
 };
 
-/// Entries by their frames.
+/// Map from frames to entries.
 template <class Pages>
 class stack_table : base::immovable<stack_table<Pages>>
 {
 public:
-    /// Returns: the entry of the stack, which is added if there is none; nullptr on OOM.
+    /// Returns: the entry of the stack, added if there was none; nullptr on OOM.
     stack_entry* find_or_add(const stack_frames& frames) noexcept
     {
         const std::uint64_t hash = frames.hash();

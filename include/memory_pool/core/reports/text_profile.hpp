@@ -10,7 +10,7 @@
 /// The name of a pool is the outermost frame of a folded stack; elsewhere it follows the statistics.
 ///
 /// Code is shown as the mangled name of an exported symbol (dladdr). Without such a symbol, or if the module was
-/// unloaded, it is shown as module and offset. Programs linked with -rdynamic show more symbols.
+/// unloaded, code is shown as module and offset. Programs linked with -rdynamic show more symbols.
 ///
 /// Thread safety: as the output.
 #pragma once

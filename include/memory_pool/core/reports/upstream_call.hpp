@@ -10,8 +10,8 @@
 ///     deferred_callbacks:   delays calls of the scope's function, which may use the pool, until the pool has released
 ///                           its lock and finished its operation
 ///
-/// np_alloc holds the innermost scope of a thread if np_alloc is linked into the program or preloaded as
-/// libnp_malloc.so. It is referenced by a weak symbol (ELF). Otherwise this file holds the scope.
+/// If np_alloc is linked into the program or preloaded as libnp_malloc.so, np_alloc holds the innermost scope of a
+/// thread, and this file refers to np_alloc by a weak symbol (ELF). Otherwise this file holds the scope.
 ///
 /// Thread safety: any thread; each scope belongs to one thread.
 #pragma once
@@ -57,7 +57,7 @@ inline void count_allocation(np_no_allocation_scope& scope, std::size_t bytes) n
 }
 
 /// Effects: counts an allocation in a scope, and calls the scope's function.
-/// Preconditions: the scope is not in effect, as the function may allocate.
+/// Preconditions: the scope is not in effect, because the function may allocate.
 inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
 {
     count_allocation(scope, bytes);
@@ -75,7 +75,7 @@ struct notes_of_thread
         const char* allocator;
     };
 
-    /// Effects: adds a callback. If there is no room, adds the bytes to the last one.
+    /// Effects: adds a callback. If there is no room, adds the bytes to the last callback.
     void add(const note& added) noexcept
     {
         if (count != notes.size())
@@ -88,7 +88,7 @@ struct notes_of_thread
     MEMORY_POOL_SLOW_PATH void give() noexcept
     {
         np_no_allocation_scope* const scope = set_no_allocation_scope(nullptr);
-        const std::array<note, 8> given = notes; // A copy, as the functions may use pools.
+        const std::array<note, 8> given = notes; // A copy, because the functions may use pools.
         const std::size_t given_count = std::exchange(count, 0);
         for (std::size_t i = 0; i != given_count; ++i)
             given[i].scope->note(given[i].scope, given[i].bytes, given[i].allocator);

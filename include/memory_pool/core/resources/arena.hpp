@@ -10,8 +10,8 @@
 ///
 ///     in use = cursor - floor        floor = start + freed bytes + bytes skipped for alignment
 ///
-/// Allocating moves the cursor. Freeing moves the floor, or the cursor if the block is the last one. Neither reads
-/// other blocks. When cursor and floor meet, the arena is empty.
+/// Allocating moves the cursor. Freeing moves the floor, or the cursor if the block is the last one. Neither operation
+/// reads other blocks. When cursor and floor meet, the arena is empty.
 ///
 /// Thread safety: none; the owner of the arena synchronizes.
 #pragma once
@@ -50,7 +50,7 @@ struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggreg
     std::uint16_t scope = 0;     ///< The depth of the scope that has taken the arena; 0 for none. See local_arenas.
     // Only in the first arena of a chunk:
     std::uint16_t chunk_arenas = 0;  ///< The number of arenas in the chunk.
-    std::uint16_t carved_arenas = 0; ///< The number of arenas that have been used: the first ones.
+    std::uint16_t carved_arenas = 0; ///< The number of arenas that have been used; they come first.
     Arena* next_chunk = nullptr;     ///< The first arena of the next chunk.
     Arena* lower = nullptr;          ///< In the tree of chunks.
     Arena* higher = nullptr;         ///< In the tree of chunks.

@@ -34,7 +34,7 @@ public:
     }
 
     /// Effects: marks a block as in use.
-    /// Returns: write_after_free, if the bytes of the block have changed while it was free.
+    /// Returns: write_after_free if the bytes of the block changed while it was free.
     std::optional<error_kind> hand_out(void* block, const base::block_request& asked) const noexcept
     {
         const fill_pattern bytes_of_block = checks_for(asked.bytes);
@@ -44,7 +44,8 @@ public:
         return is_untouched ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
-    /// Returns: the misuse, if freeing `block` is one. `block` may be any pointer. Each overflow is returned only once.
+    /// Returns: the misuse if freeing `block` is misuse. `block` may be any pointer. Each overflow is returned only
+    ///   once.
     std::optional<base::misuse> misuse(void* block, const base::block_request& given) const noexcept
     {
         if (!store_.contains(block))
@@ -71,7 +72,7 @@ private:
     static fill_pattern checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
     arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
 
-    /// Returns the misuse, if no block in use begins at an address in an arena.
+    /// Returns the misuse if no block in use begins at `address`, which lies in an arena.
     std::optional<error_kind> misuse_of_place(void* address) const noexcept
     {
         if (static_cast<std::byte*>(address) < store_.start_of(*store_.arena_of(address)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The bounds of blocks in use in an arena, and their requests, for a checking policy.
+/// The bounds and requests of blocks in use in an arena, for a checking policy.
 ///
 ///     | header | one byte for each granule | block | block | ...
 ///

@@ -14,7 +14,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The options of every arena resource. The defaults suit most programs.
 struct arena_options
 {
-    /// The value of `max_arenas` for no limit.
+    /// The value of `max_arenas` if there is no limit.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
     /// The number of arenas to allocate when the resource is constructed. 0: none until the first request.
@@ -33,7 +33,7 @@ struct arena_options
     /// Write to every page of an arena when it is allocated from upstream, to avoid page faults later.
     bool prefault = false;
 
-    /// The resource's name in reports. Not copied: it must outlive the resource, as a string literal does.
+    /// The resource's name in reports. Not copied: the string must outlive the resource, as a string literal does.
     const char* name = "unnamed";
 
     /// Returns: these options with another `arena_count`.

@@ -131,7 +131,7 @@ public:
     }
 
     /// Effects: allocates arenas from upstream until there are at least `count`.
-    /// Throws: size_overflow if they exceed the address space; otherwise as `take`.
+    /// Throws: size_overflow if the arenas exceed the address space; otherwise as `take`.
     void reserve(std::size_t count)
     {
         check_count(count);
@@ -140,7 +140,7 @@ public:
     }
 
     /// Throws: as `reserve`, without calling upstream.
-    /// Thread safety: any thread, as it reads constant members only.
+    /// Thread safety: any thread, because it reads only constant members.
     void check_count(std::size_t count) const
     {
         if (base::saturating_multiply(count, arena_size_) > largest_size)
@@ -238,7 +238,7 @@ public:
     /// Returns: the largest extent that fits into an arena, for alignments up to a cache line.
     std::size_t largest_extent() const noexcept { return arena_size_ - start_; }
 
-    /// Returns: whether a block of `extent` and `alignment` fits into an empty arena.
+    /// Returns: whether a block of `extent` bytes with this `alignment` fits into an empty arena.
     bool fits(std::size_t extent, std::size_t alignment) const noexcept
     {
         return alignment < arena_size_ && extent <= arena_size_ - base::round_up(start_, alignment);

@@ -20,7 +20,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 using block_sizes = size_classes<8, 64, 4, std::size_t{1} << 20>;
 static_assert(block_sizes::are_sound(), "each class must be where its size says");
 
-/// The maximum alignment of a class. Blocks whose size is a power of two are aligned to their size, up to this.
+/// The maximum alignment of a class. Blocks whose size is a power of two are aligned to their size, up to this limit.
 inline constexpr std::size_t largest_class_alignment = 4096;
 
 /// Returns: the alignment in bytes of the blocks of a class.

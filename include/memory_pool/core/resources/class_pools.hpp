@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool for each size class, created on first use, and large blocks.
+/// A resource's pools, one per size class and created on first use, and its large blocks.
 ///
 ///     pools:  [ 8 | 16 | 24 | ... ]      each: nothing, or a pool in memory from upstream
 ///                   |
@@ -10,7 +10,7 @@
 ///
 /// The size of a block determines its class, so freeing needs no search.
 ///
-/// Thread safety: `find`: any thread. Other functions: none, the owner synchronizes.
+/// Thread safety: `find`: any thread. Other functions: none; the owner synchronizes.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -34,8 +34,8 @@ template <class Pool>
 class class_pools
 {
 public:
-    /// Effects: creates no pool yet. Pools allocate their slabs from `upstream_of_pools`. The pool objects and large
-    ///   blocks are allocated from `upstream`. `name` is the name of the pools in reports.
+    /// Effects: constructs an object without pools. Pools allocate their slabs from `upstream_of_pools`. The pool
+    ///   objects and large blocks are allocated from `upstream`. `name` is the name of the pools in reports.
     class_pools(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream,
                 std::pmr::memory_resource* upstream_of_pools, const char* name) noexcept
         : options_(actual(options)), upstream_of_pools_(upstream_of_pools), name_(name), large_(upstream)
@@ -144,7 +144,7 @@ public:
         return bytes;
     }
 
-    /// Returns: bytes in blocks in use, without large blocks.
+    /// Returns: bytes in blocks in use, except large blocks.
     std::size_t bytes_in_pools() const noexcept
     {
         std::size_t sum = 0;
@@ -152,7 +152,7 @@ public:
         return sum;
     }
 
-    /// Returns: bytes held by the pools, without large blocks.
+    /// Returns: bytes that the pools hold, except large blocks.
     std::size_t bytes_for_pools() const noexcept
     {
         std::size_t sum = 0;
@@ -178,8 +178,8 @@ private:
         return any;
     }
 
-    /// Containers often free their nodes in an order unrelated to addresses. Larger magazines scatter the nodes of a
-    /// map that is refilled, which then takes a third longer.
+    /// Containers often free their nodes in an order unrelated to addresses. With larger magazines, refilling a map
+    /// scatters its nodes and takes a third longer.
     static constexpr std::size_t max_cached_blocks = 256;
 
     /// Bytes of a growth step if the number of blocks is not specified.

@@ -9,16 +9,17 @@
 ///     free:     | header |                     free                         |      used next
 ///
 /// A scope frees the blocks allocated since it began. The arena that was current when the scope began has blocks before
-/// and after its mark. They are counted separately, so that blocks before the mark can be freed during the scope, too:
+/// and after its mark. These two groups are counted separately, so that blocks before the mark can be freed during the
+/// scope, too:
 ///
 ///     | header | block | gap | block | block | gap | block |        free        |
 ///                                    ^ mark              ^ cursor of the arena
 ///
 ///     before the mark: cursor and floor of the mark, during the scope; after the mark: cursor and floor of the arena
 ///
-/// Meanwhile the `owner` of this arena is nullptr, so frees take the slow path, which distinguishes the two parts.
-/// Arenas that a scope takes are in the list `taken_`, the innermost scope's arenas first. Arenas that become
-/// empty stay in this list, but are also in the list `idle_`, linked by `owner`: the scope uses them next.
+/// During the scope, the `owner` of this arena is nullptr, so frees take the slow path, which distinguishes the two
+/// parts. Arenas that a scope takes are in the list `taken_`, the innermost scope's arenas first. Arenas that become
+/// empty stay in this list and are also in the list `idle_`, linked by `owner`. The scope uses idle arenas next.
 ///
 /// Thread safety: none; the owning resource synchronizes.
 #pragma once
@@ -46,7 +47,7 @@ struct arena_mark
 {
     local_arenas* arenas = nullptr; ///< nullptr once the scope has ended.
     arena_mark* outer = nullptr;    ///< The mark of the enclosing scope.
-    arena* at = nullptr;            ///< The arena that was current; nullptr if there was none, or it was cleared.
+    arena* at = nullptr;            ///< The arena that was current, if any; nullptr once it is cleared.
     std::byte* begin = nullptr;     ///< The cursor of this arena at that time.
     std::byte* cursor = nullptr;    ///< The cursor for blocks before the mark.
     std::byte* floor = nullptr;     ///< The floor for blocks before the mark.
@@ -69,14 +70,14 @@ public:
     {
     }
 
-    /// Effects: ends scopes that outlive the arenas.
+    /// Effects: ends scopes that would outlive the arenas.
     ~local_arenas()
     {
         for (; innermost_ != nullptr; innermost_ = innermost_->outer)
             innermost_->arenas = nullptr;
     }
 
-    /// Effects: allocates a block of `extent` from the current arena.
+    /// Effects: allocates a block of `extent` bytes from the current arena.
     /// Returns: the block; nullptr if there is no current arena, or not enough room in it.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept
     {
@@ -103,7 +104,7 @@ public:
     }
 
     /// Effects: frees a block.
-    /// Returns: false, without effects, if the arena has fewer bytes in use.
+    /// Returns: false, without effects, if the arena has fewer than `extent` bytes in use.
     /// Preconditions: the block is in `home`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(arena& home, std::byte* block, std::size_t extent) noexcept
     {
@@ -163,7 +164,7 @@ public:
     void* allocate_large(std::size_t bytes, std::size_t alignment) { return large_.allocate(bytes, alignment); }
 
     /// Effects: frees a large block.
-    /// Returns: false, without effects, if the block is none.
+    /// Returns: false, without effects, if `block` is not a large block.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         return large_.deallocate(block, bytes, alignment);
@@ -273,7 +274,7 @@ public:
 
 private:
     /// Calls `visit(arena&, bytes in use before the innermost mark)` for each arena with marks. Marks of one arena are
-    /// adjacent, as an arena does not become current again in a scope that began in another arena.
+    /// adjacent because an arena does not become current again in a scope that began in another arena.
     template <class Visit>
     void for_each_marked(Visit&& visit) const
     {

@@ -7,9 +7,10 @@
 ///
 ///     list:  the newest block -> ... -> the oldest one       tree:  the blocks up to the number `searchable_`
 ///
-/// The node follows the block, at an offset given by the block's size. So the block keeps upstream's alignment, and
-/// freeing needs no search. The list serves to release blocks in use at the end. A search first adds the blocks
-/// allocated since the previous search to the tree, so a resource without searches has no tree to maintain.
+/// The node follows the block, at an offset given by the block's size. Therefore, the block keeps upstream's alignment,
+/// and freeing needs no search. The list is used to release blocks that are still in use at the end. A search first
+/// adds the blocks allocated since the previous search to the tree, so a resource without searches has no tree to
+/// maintain.
 ///
 /// Thread safety: none; the owner synchronizes.
 #pragma once
@@ -87,7 +88,7 @@ public:
     std::uint64_t newest() const noexcept { return newest_; }
 
     /// Returns: whether a block begins at `address`. Any pointer is allowed.
-    /// Complexity, here and of `contains` and `misuse`: logarithmic in blocks, on average and amortized.
+    /// Complexity, including that of `contains` and `misuse`: logarithmic in blocks, on average and amortized.
     bool owns(const void* address) const noexcept
     {
         const node* const owner = find(address);
@@ -97,7 +98,8 @@ public:
     /// Returns: whether `address` lies in a block, or directly after it. Any pointer is allowed.
     bool contains(const void* address) const noexcept { return find(address) != nullptr; }
 
-    /// Returns: the misuse, if freeing `block` is one. `block` may be any pointer. Each overflow is returned only once.
+    /// Returns: the misuse if freeing `block` is misuse. `block` may be any pointer. Each overflow is returned only
+    ///   once.
     std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
     {
         const node* const found = find(block);
@@ -114,7 +116,7 @@ public:
 
     /// Returns: the number of bytes requested.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
-    /// Returns: the number of bytes held from upstream.
+    /// Returns: the number of bytes allocated from upstream.
     std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
 private:
@@ -175,7 +177,7 @@ private:
 
     std::pmr::memory_resource* upstream_;
     base::intrusive_list<base::member_links<node, &node::next, &node::previous>> blocks_;
-    // Searches change these.
+    // Searches change these members.
     mutable base::address_tree<node> tree_;
     mutable std::uint64_t searchable_ = 0;
     std::uint64_t newest_ = 0;

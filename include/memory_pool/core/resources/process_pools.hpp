@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The process-wide pools, one for each size class, over new and delete. They are never destroyed, as blocks may
+/// The process-wide pools, one for each size class, over new and delete. They are never destroyed because blocks may
 /// outlive static objects.
 ///
 ///     ready:   [ 16 | 32 | 48 | ... ]     zero before any constructor runs; each: nothing yet, or
@@ -11,7 +11,7 @@
 ///
 /// `ready` is at a fixed address, so finding the pool for a constant size is one load.
 ///
-/// Thread safety: any thread, also at thread exit and during static destruction.
+/// Thread safety: any thread, even at thread exit and during static destruction.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -52,8 +52,8 @@ public:
     }
 
     /// Effects: frees a block. Ignores nullptr.
-    /// Preconditions: the block is from `allocate` with these arguments, and in use. Otherwise the pool of this size
-    ///   reports misuse, as its policy demands.
+    /// Preconditions: the block is from `allocate` with these arguments, and in use. Otherwise, the pool of this size
+    ///   reports misuse if its policy requires it.
     MEMORY_POOL_ALWAYS_INLINE static void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::size_t needed = bytes_in_class(bytes, alignment);
@@ -79,7 +79,7 @@ public:
         return get().pools.bytes_in_pools() + with_large([](const oversized_blocks& l) { return l.bytes_in_use(); });
     }
 
-    /// Returns: bytes allocated by new and not yet deleted, bookkeeping included.
+    /// Returns: bytes allocated by new and not yet deleted, including bookkeeping.
     static std::size_t bytes_reserved() noexcept
     {
         return get().pools.bytes_for_pools() + with_large([](const oversized_blocks& l) { return l.bytes_reserved(); });

@@ -54,8 +54,8 @@ public:
 
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Returns: the statistics. While other threads count, the values are of different moments, but the relations above
-    ///   hold.
+    /// Returns: the statistics. While other threads count, the values are from different moments, but the relations
+    ///   above hold.
     resource_statistics read() const noexcept
     {
         resource_statistics statistics;

@@ -40,7 +40,7 @@ struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
 {
     std::atomic<std::byte*> cursor{nullptr}; ///< Written by the owner thread, read for statistics.
     std::atomic<std::byte*> floor{nullptr};  ///< Written by the owner thread, read for statistics.
-    /// On its own cache line, as other threads write it while the owner allocates.
+    /// On its own cache line because other threads write it while the owner allocates.
     alignas(cache_line_size) std::atomic<std::ptrdiff_t> balance{0};
 
     std::size_t bytes_in_use() const noexcept
@@ -61,7 +61,7 @@ struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
         return cursor.load(std::memory_order_relaxed) - floor.load(std::memory_order_relaxed);
     }
 
-    /// Effects: subtracts freed `bytes` from the balance. If negative, adds bytes in use, when the owner leaves.
+    /// Effects: subtracts `bytes` from the balance: freed bytes or, when the owner leaves, the negated bytes in use.
     /// Returns: whether the arena is empty now. If so, the caller must free it.
     bool settle(std::ptrdiff_t bytes) noexcept { return balance.fetch_sub(bytes, std::memory_order_acq_rel) == bytes; }
 };
@@ -87,7 +87,7 @@ public:
     {
     }
 
-    /// Preconditions: no thread uses the resource. Threads that have used it may end at the same time.
+    /// Preconditions: no thread uses the resource. Threads that have used the resource may end at the same time.
     ~shared_arenas()
     {
         slots_.leave(caches_);
@@ -103,7 +103,7 @@ public:
         return current_of(*slot->cache).load(std::memory_order_relaxed);
     }
 
-    /// Effects: allocates a block of `extent` from this thread's current arena.
+    /// Effects: allocates a block of `extent` bytes from this thread's current arena.
     /// Returns: the block; nullptr if there is no current arena, or not enough room in it.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept
     {
@@ -139,7 +139,7 @@ public:
     }
 
     /// Effects: frees a block.
-    /// Returns: false, without effects, if this thread fills the arena and has fewer bytes in use there.
+    /// Returns: false, without effects, if this thread fills the arena and has fewer than `extent` bytes in use there.
     /// Preconditions: the block is in `home`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(shared_arena& home, std::byte* block, std::size_t extent) noexcept
     {
@@ -157,7 +157,7 @@ public:
     }
 
     /// Effects: frees a large block.
-    /// Returns: false, without effects, if the block is none.
+    /// Returns: false, without effects, if `block` is not a large block.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const pool_lock lock(mutex_, slots_);
@@ -267,7 +267,7 @@ public:
             const auto rest =
                 static_cast<std::size_t>(store().end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
             if (filled.bytes_in_use() != 0)
-                sum -= std::min(sum, rest); // The owner may allocate meanwhile.
+                sum -= std::min(sum, rest); // The owner may have allocated since the first loop.
         });
         return sum;
     }
@@ -375,7 +375,7 @@ private:
         });
     }
 
-    /// Detaches an arena, if any, from the thread that fills it. Moves its bytes in use into the balance.
+    /// Detaches an arena, if any, from the thread that fills it. Moves the arena's bytes in use into the balance.
     void leave(std::atomic<shared_arena*>& filled) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         shared_arena* const left = filled.exchange(nullptr, std::memory_order_relaxed);
@@ -479,7 +479,7 @@ private:
     store_type store_ MEMORY_POOL_GUARDED_BY(mutex_);
     oversized_blocks large_ MEMORY_POOL_GUARDED_BY(mutex_);
     thread_caches<arena_cache> caches_ MEMORY_POOL_GUARDED_BY(mutex_);
-    /// Filled by threads that have no cache.
+    /// The arena that threads without a cache fill.
     std::atomic<shared_arena*> common_ MEMORY_POOL_GUARDED_BY(mutex_){nullptr};
     thread_slots slots_; // Declared last: registering makes the resource visible to the fork handlers.
 };

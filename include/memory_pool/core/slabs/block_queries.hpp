@@ -53,14 +53,14 @@ inline bool has_block_at(const chunk_list& chunks, const void* address) noexcept
 
 /// Returns: whether an outstanding block starts at `address`.
 /// Complexity: as `position_of`.
-inline bool has_handed_out(const chunk_list& chunks, const void* address) noexcept
+inline bool is_outstanding(const chunk_list& chunks, const void* address) noexcept
 {
     const block_position position = position_of(chunks, address);
     return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
 }
 
 /// Returns: the misuse, if any, of freeing `address`, which may be any pointer.
-/// Preconditions: no blocks are cached: the bits show exactly which blocks are in use.
+/// Preconditions: no blocks are cached, so that the bits show exactly which blocks are in use.
 /// Complexity: as `position_of`.
 inline std::optional<error_kind> misuse_at(const chunk_list& chunks, const void* address) noexcept
 {
@@ -82,7 +82,7 @@ inline fill_pattern checks_of(const chunk_list& chunks) noexcept
 ///   store, but must not return slabs to upstream.
 /// Complexity: linear in blocks ever used.
 template <class Visit>
-void for_each_handed_out(const chunk_list& chunks, Visit&& visit)
+void for_each_outstanding(const chunk_list& chunks, Visit&& visit)
 {
     for (const slab* chunk = chunks.directory().first_behind(nullptr); chunk != nullptr;
          chunk = chunks.directory().first_behind(chunk))
@@ -92,8 +92,8 @@ void for_each_handed_out(const chunk_list& chunks, Visit&& visit)
         });
 }
 
-/// Returns: as next_handed_out(), for one slab.
-inline void* next_handed_out_of(const slab_layout& layout, const slab& home, const void* after) noexcept
+/// Returns: as next_outstanding(), but within one slab.
+inline void* next_outstanding_of(const slab_layout& layout, const slab& home, const void* after) noexcept
 {
     std::size_t index = 0;
     if (!base::is_before(after, home.first_block()))
@@ -104,7 +104,7 @@ inline void* next_handed_out_of(const slab_layout& layout, const slab& home, con
 
 /// Returns: the outstanding block with the lowest address above `after`, or nullptr.
 /// Complexity: logarithmic in chunks, and linear in the free blocks in between.
-inline void* next_handed_out(const chunk_list& chunks, const void* after) noexcept
+inline void* next_outstanding(const chunk_list& chunks, const void* after) noexcept
 {
     const slab* chunk = chunks.directory().last_at_or_before(after);
     if (chunk == nullptr)
@@ -113,7 +113,7 @@ inline void* next_handed_out(const chunk_list& chunks, const void* after) noexce
         void* found = nullptr;
         chunks.for_each_slab_in(chunk, [&](const slab* home) {
             if (found == nullptr)
-                found = next_handed_out_of(chunks.layout(), *home, after);
+                found = next_outstanding_of(chunks.layout(), *home, after);
         });
         if (found != nullptr)
             return found;
@@ -143,7 +143,7 @@ void for_each_damaged(const chunk_list& chunks, Visit&& visit)
         if (!checks_of(chunks).is_untouched(block))
             visit(error_kind::write_after_free, block);
     });
-    for_each_handed_out(chunks, [&](void* block) {
+    for_each_outstanding(chunks, [&](void* block) {
         if (!checks_of(chunks).canary_is_intact(block))
             visit(error_kind::buffer_overflow, block);
     });
@@ -159,7 +159,7 @@ inline bool has_damage(const chunk_list& chunks)
 
 /// Returns: whether all blocks that `for_each_cached(visit)` visits are outstanding, and none is visited twice.
 template <class ForEach>
-bool are_handed_out_once(const chunk_list& chunks, ForEach&& for_each_cached)
+bool are_cached_blocks_valid(const chunk_list& chunks, ForEach&& for_each_cached)
 {
     // Marks each block as free in its slab, which exposes duplicates, and then removes the marks.
     bool valid = true;

@@ -13,7 +13,7 @@
 ///
 ///     blocks = (next - first) / step
 ///
-/// When the last block of the slab was freed, `next` is past the end of the slab. No block of another slab can be at
+/// After the last block of the slab was freed, `next` is past the end of the slab. No block of another slab can be at
 /// that address: there would be no room for the header of that slab.
 ///
 /// Thread safety: a value.

@@ -12,7 +12,7 @@
 ///
 ///     blocks = (end - begin) / stride
 ///
-/// Taking a block is a single store, and reads only the span itself.
+/// Taking a block out is a single store, and reads only the span itself.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -47,9 +47,10 @@ struct block_span
     }
 
 private:
-    /// Blocks of a span have not been accessed lately. A prefetch four lines ahead brings a block into the cache before
-    /// it is allocated, which saves a third of the time to make 64-byte objects. (Smaller blocks share lines, and each
-    /// would repeat the prefetch. That paid off in loops that write to the blocks at once, and cost 5 % in others.)
+    /// Blocks of a span have not been accessed recently. A prefetch four lines ahead brings a block into the cache
+    /// before it is allocated, which saves a third of the time to make 64-byte objects. (Smaller blocks are not
+    /// prefetched: they share lines, so each line would be prefetched several times. That paid off in loops that write
+    /// to the blocks at once, and cost 5 % in other loops.)
     static constexpr std::ptrdiff_t prefetch_distance = 4 * cache_line_size;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Walks over the blocks in use in the order of addresses, 64 bits at a time. For iterators, which may stop at any
+/// Walks over the blocks in use in address order, 64 bits at a time. For iterators, which may stop at any
 /// block, and continue after any change to the pool.
 ///
 ///     slab      | header | word 0 | word 1 | ... | blocks ...
@@ -23,7 +23,7 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The blocks in use among 64 adjacent blocks of a slab; empty without a slab.
+/// The blocks in use among 64 adjacent blocks of a slab; empty if there is no slab.
 ///
 /// The order of the members matters: GCC 12 keeps two neighbouring members that a loop does not change in one vector
 /// register, and unpacks and packs them at each step.
@@ -35,7 +35,7 @@ struct blocks_in_use
     const std::uint64_t* word = nullptr; ///< The word that the bits are from.
     std::uint32_t slabs_behind = 0;      ///< Number of slabs behind `home` in its chunk.
     std::uint32_t chunk = 0;             ///< Index of the chunk in the directory.
-    /// From behind `word` up to this word, no block is cached: each clear bit is a block in use.
+    /// From the word after `word` up to this word, no block is cached: each clear bit is a block in use.
     const std::uint64_t* last_plain = nullptr;
     std::uint64_t last_bits = 0; ///< The bits of `last_plain` that belong to blocks.
 
@@ -89,8 +89,9 @@ public:
         return next_behind(at);
     }
 
-    /// Returns: the blocks in use behind the 64 of `at`.
-    /// Complexity: linear in words without blocks in use in between; at the end of a chunk, logarithmic in chunks.
+    /// Returns: the blocks in use behind the 64 blocks of `at`.
+    /// Complexity: linear in the skipped words, which have no blocks in use; at the end of a chunk, logarithmic in
+    ///   chunks.
     MEMORY_POOL_ALWAYS_INLINE blocks_in_use next_behind(blocks_in_use at) const noexcept
     {
         while (at.home != nullptr) {
@@ -115,8 +116,8 @@ private:
         at.first += words * base::bits_per_word * layout_.stride();
     }
 
-    /// Moves to the next word, which has cached blocks. If it has no blocks in use, moves on to the last word that is
-    /// within the cached span. Returns: whether the word has blocks in use.
+    /// Moves to the next word, which has cached blocks. If that word has no blocks in use, moves on to the last word
+    /// within the cached span. Returns: whether the next word has blocks in use.
     bool pass_cached(blocks_in_use& at) const noexcept
     {
         advance(at, 1);
@@ -170,8 +171,8 @@ private:
             fetch_header(chunks_.directory().begin()[at.chunk + 1]);
     }
 
-    /// Prefetched, as headers often miss the cache: slabs begin at multiples of their alignment, which share few cache
-    /// sets.
+    /// Prefetches a header. Headers often miss the cache: slabs begin at multiples of their alignment, which share few
+    /// cache sets.
     static void fetch_header(slab* home) noexcept
     {
         MEMORY_POOL_PREFETCH(home);

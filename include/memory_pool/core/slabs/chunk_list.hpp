@@ -88,8 +88,8 @@ public:
         return chunk->slabs_in_chunk() == 1 ? chunk : slab::of(address, layout_);
     }
 
-    /// Returns: whether upstream is short of memory: since it refused a chunk, the pool has returned no chunk, and
-    ///   upstream has granted none of the planned size.
+    /// Returns: whether upstream is short of memory: since upstream last refused a chunk, the pool has returned no
+    ///   chunk, and upstream has granted none of the planned size.
     bool is_short() const noexcept { return affordable_ != slab::any_number; }
 
     /// Room for the array of a magazine, without a separate request. Gone when the first chunk is returned to upstream.
@@ -105,10 +105,11 @@ public:
         return plan().suitable_magazine_room(capacity);
     }
 
-    /// Returns: the room behind the first slab, including the blocks that the slab may get later.
+    /// Returns: the room behind the first slab and behind the blocks that the slab may get later.
     magazine_room room_for_magazine() const noexcept { return room_for_magazine_; }
 
-    // Returning wholly free chunks to upstream takes three steps, so that the caller can release a lock for the second.
+    // Returning wholly free chunks to upstream takes three steps, so that the caller can release a lock during the
+    // second.
 
     /// Chunks that were removed from the store, but not yet returned to upstream.
     class detached_chunks
@@ -120,7 +121,7 @@ public:
     };
 
     /// Effects: detaches every chunk whose slabs are wholly free. Before detaching the first chunk of the store, calls
-    ///   `vacate(capacity_left)`, which frees the room for the magazine. Before detaching any chunk, calls
+    ///   `vacate(capacity_left)`, which moves the magazine out of that chunk. Before detaching any chunk, calls
     ///   `unlist(slab)` for its slabs, which removes them from all lists.
     /// Complexity: linear in slabs and bits.
     template <class Vacate, class Unlist>
@@ -178,8 +179,8 @@ public:
         }
     }
 
-    /// Effects: returns the inherited chunks to upstream. Does not notify the listener, as the lost thread may have
-    ///   notified it of some of them.
+    /// Effects: returns the inherited chunks to upstream. Does not notify the listener, because the lost thread may
+    ///   have notified it of some of these chunks.
     void give_back_inherited() noexcept
     {
         give_back(std::exchange(inherited_, {}));
@@ -192,9 +193,9 @@ public:
     /// Preconditions: may_grow().
     std::size_t blocks_to_add(std::size_t wanted) const noexcept { return plan().blocks_to_add(wanted, capacity_); }
 
-    /// Effects: allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory; creates its slabs,
-    ///   without blocks; sets `shape`. Does not insert the chunk.
-    /// Throws: exceptions of upstream, if it has no memory for one block.
+    /// Effects: allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory. Creates the slabs
+    ///   of the chunk, without blocks, and sets `shape`. Does not insert the chunk.
+    /// Throws: exceptions of upstream, if upstream has no memory for even one block.
     MEMORY_POOL_NOINLINE slab* allocate(std::size_t wanted, chunk_shape& shape)
     {
         directory_.make_room();
@@ -323,7 +324,7 @@ private:
         return chunk;
     }
 
-    /// Returns: the first slab in a chunk with room for more blocks, or nullptr.
+    /// Returns: the first slab of `chunk` with room for more blocks, or nullptr.
     slab* slab_with_room(const slab* chunk) const noexcept
     {
         slab* found = nullptr;
@@ -354,7 +355,7 @@ private:
             room_for_magazine_ = {static_cast<void**>(base::address_past(first_, first_bytes_)) - size, size};
     }
 
-    /// The addresses from `begin` to before `end`.
+    /// The addresses in [begin, end).
     struct address_range
     {
         std::uintptr_t begin = 0;

@@ -61,8 +61,8 @@ public:
     }
 
     /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: the pool
-    ///   has no first chunk now; it never had one, or has returned it to upstream. `is_short`: upstream is short of
-    ///   memory, so the chunk has no room for later blocks, and little room for a magazine.
+    ///   has no first chunk now, because it never had one or has returned it to upstream. `is_short`: upstream is short
+    ///   of memory, so the chunk has no room for later blocks, and little room for a magazine.
     MEMORY_POOL_NOINLINE chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first,
                                           bool is_short = false) const noexcept
     {
@@ -99,8 +99,8 @@ public:
 private:
     bool blocks_are_dear() const noexcept { return options_.listener != nullptr && options_.listener->is_dear; }
 
-    /// The capacity, or three times the capacity while that is less than a quarter of a slab: a fragmented heap takes
-    /// milliseconds for each chunk, however small (glibc with a million free blocks: 2 ms).
+    /// The capacity; three times the capacity as long as the blocks take less than a quarter of a slab, because a
+    /// fragmented heap takes milliseconds for each chunk, however small (glibc with a million free blocks: 2 ms).
     std::size_t usual_step(std::size_t capacity) const noexcept
     {
         const bool is_small = capacity < slab_layout::usual_slab_bytes / 4 / layout_.stride();

@@ -37,17 +37,17 @@ public:
         fill(static_cast<char*>(block) + block_size_, stride_ - block_size_, canary_byte);
     }
 
-    /// Returns: whether a free block is unchanged since `mark_free`.
+    /// Returns: whether a free block has not changed since `mark_free`.
     bool is_untouched(const void* block) const noexcept { return is_filled(block, stride_, free_byte); }
 
-    /// Returns: whether the canary of a block in use is unchanged since `mark_in_use`.
+    /// Returns: whether the canary of a block in use has not changed since `mark_in_use`.
     bool canary_is_intact(const void* block) const noexcept
     {
         return is_filled(static_cast<const char*>(block) + block_size_, stride_ - block_size_, canary_byte);
     }
 
     /// Effects: restores the canary if it was overwritten, so that each overflow is reported once.
-    /// Returns: true if it was overwritten.
+    /// Returns: true if the canary was overwritten.
     bool take_overflow(void* block) const noexcept
     {
         const bool has_overflowed = !canary_is_intact(block);

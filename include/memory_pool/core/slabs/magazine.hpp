@@ -17,7 +17,7 @@
 /// Bonwick and Adams, "Magazines and Vmem", 2001.)
 ///
 /// At `limit`, a push takes the slow path. The owner raises the limit in steps, so that it can occasionally check
-/// whether adjacent blocks were freed in order, and take out such a row: see step_of_row.
+/// whether adjacent blocks were freed in order, and take out a row of them: see step_of_row.
 ///
 /// Thread safety: none. One thread owns a magazine.
 #pragma once
@@ -73,7 +73,7 @@ public:
     }
 
     /// Returns: the minimum room of a magazine in front of `capacity` blocks, when memory is short: an eighth of the
-    ///   blocks, or 16 pointers.
+    ///   blocks, but at least 16 pointers, and at most the suitable room.
     static constexpr std::size_t min_room(std::size_t capacity, std::size_t stride, std::size_t max_cached) noexcept
     {
         return std::min(suitable_room(capacity, stride, max_cached), std::max(capacity / 8, smallest_room));
@@ -105,7 +105,7 @@ public:
     }
 
     /// Effects: adds `block`, if there is room below the limit.
-    /// Returns: whether there is.
+    /// Returns: false if there is no room.
     MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
     {
         void** const top = top_;
@@ -146,11 +146,11 @@ public:
         return limit_ != top_;
     }
 
-    /// Effects: rejects pushes until `open`, regardless of pops.
+    /// Effects: rejects pushes until `open` is called, even if pops make room.
     void close() noexcept { limit_ = nullptr; }
 
-    /// Returns: the distance between each of the last `row_length` blocks and the next, if it is `stride` for all of
-    ///   them, or `-stride` for all; else 0.
+    /// Returns: `stride` or `-stride`, if that is the distance from each of the last `row_length` blocks to the next;
+    ///   else 0.
     std::ptrdiff_t step_of_row(std::size_t stride) const noexcept
     {
         if (size() < row_length)
@@ -193,8 +193,7 @@ public:
         top_ -= count;
     }
 
-    /// Effects: fills the magazine with the pointers that `fetch(out, room)` writes to `out`, up to `room`; `fetch`
-    ///   returns their number.
+    /// Effects: fills the magazine. `fetch(out, room)` writes up to `room` pointers to `out`, and returns their number.
     /// Preconditions: the magazine is empty.
     template <class Fetch>
     void fill(Fetch&& fetch) noexcept
@@ -220,8 +219,8 @@ public:
     void clear() noexcept { top_ = bottom_; }
 
 private:
-    /// A large magazine takes at most one byte for this number of bytes in the slabs, so that all bookkeeping stays
-    /// below an eighth.
+    /// A large magazine takes at most one byte for this number of bytes in the slabs, so that all bookkeeping takes
+    /// less than an eighth of their size.
     static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
 
     /// Up to this capacity (4 KiB of pointers), the magazine has room for all blocks.

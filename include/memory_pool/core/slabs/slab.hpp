@@ -11,9 +11,9 @@
 ///     free blocks = set bits + (block_count - carved)
 ///
 /// The bits are beside the blocks, not in them. So the pool never accesses free blocks: they stay out of the cache, and
-/// poisoned for AddressSanitizer. Writes past a block, or after it was freed, cannot damage the pool. A walk over the
-/// blocks in use, or the detection of a double free, only reads bits. Freed blocks are reused in address order. The
-/// bits of never-used blocks are not even initialized: making a slab is O(1).
+/// stay poisoned for AddressSanitizer. Writes past a block, or to a freed block, cannot damage the pool. A walk over
+/// the blocks in use, or the detection of a double free, only reads bits. Freed blocks are reused in address order. The
+/// bits of never-used blocks are not even initialized, so making a slab is O(1).
 ///
 /// Thread safety: none; the owner of the slab synchronizes.
 #pragma once
@@ -91,8 +91,8 @@ public:
         search_from_ = std::min(search_from_, static_cast<std::uint32_t>(index / base::bits_per_word));
     }
 
-    /// Effects: takes out adjacent free blocks, if the first word with set bits is full, or never-used blocks, if no
-    ///   bit is set. At most about `max_blocks`.
+    /// Effects: takes out at most about `max_blocks` adjacent free blocks if the first word with set bits is full, or
+    ///   never-used blocks if no bit is set.
     /// Returns: the blocks; may be empty.
     block_span take_span(std::size_t stride, std::size_t max_blocks = any_number) noexcept
     {
@@ -109,7 +109,7 @@ public:
 
     /// Effects: turns the `count` blocks from `first` on into never-used blocks, without writing their bits, if they
     ///   are the last carved blocks and none of their bits is set.
-    /// Returns: whether it did so.
+    /// Returns: whether the blocks are now never-used blocks.
     bool uncarve(std::size_t first, std::size_t count) noexcept
     {
         if (first + count != carved_)
@@ -124,8 +124,9 @@ public:
         return true;
     }
 
-    /// Effects: takes out up to `count` free blocks by their bits, up to the next full word (which is for take_span).
-    ///   Writes their addresses to `out` in descending order, so that a stack yields them in ascending order.
+    /// Effects: takes out up to `count` free blocks by their bits, up to the next full word (which is left to
+    ///   take_span). Writes their addresses to `out` in descending order, so that a stack yields them in ascending
+    ///   order.
     /// Returns: their number.
     std::size_t take(void** out, std::size_t count, std::size_t stride) noexcept
     {

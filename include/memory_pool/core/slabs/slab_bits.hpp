@@ -23,7 +23,7 @@
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A view of words of bits. Just a pointer.
+/// A view of words of bits: a single pointer.
 template <class Word = std::uint64_t>
 class slab_bits
 {
@@ -72,7 +72,8 @@ public:
         return base::find_bit<false>(words_, from, end);
     }
 
-    /// Returns: whether no word before `hint` has a set bit, and the last word of `size` bits has none beyond them.
+    /// Returns: whether no word before `hint` has a set bit, and the last word has no set bit beyond the first `size`
+    ///   bits.
     bool is_consistent(std::size_t hint, std::size_t size) const noexcept
     {
         const std::size_t end = words_for(size);
@@ -90,8 +91,8 @@ public:
             words_[size / bits_of_word] = range(0, rest);
     }
 
-    /// Effects: clears `count` set bits from the word at `hint` on, the lowest first. For each word, calls
-    ///   `open(word)`, and then the returned function with each cleared bit and the number of bits still to clear.
+    /// Effects: clears the lowest `count` set bits from the word at `hint` on. For each word, calls `open(word)`, and
+    ///   then the returned function with each cleared bit and the number of bits still to clear.
     /// Preconditions: at least `count` bits are set there.
     template <class Open>
     MEMORY_POOL_ALWAYS_INLINE void take(std::size_t& hint, std::size_t count, Open&& open) noexcept
@@ -120,7 +121,7 @@ public:
     }
 
     /// Effects: clears the full words from `word` on, up to the first word that is not full, or `end`.
-    /// Returns: the word where it stopped.
+    /// Returns: the index of that word, or `end`.
     std::size_t take_rows(std::size_t word, std::size_t end) noexcept
     {
         for (; word != end && words_[word] == all; ++word)
@@ -129,7 +130,7 @@ public:
     }
 
     /// Effects: sets a bit.
-    /// Returns: false if it was set before.
+    /// Returns: false if the bit was already set.
     MEMORY_POOL_ALWAYS_INLINE bool put(std::size_t index) noexcept
     {
         const Word bit = bit_of(index);
@@ -139,8 +140,8 @@ public:
         return true;
     }
 
-    /// Effects: sets `count` bits of one word, from `first` on, unless one of them is set.
-    /// Returns: false if one of them was set before.
+    /// Effects: sets `count` bits of one word, from `first` on, unless one of them is already set.
+    /// Returns: false if one of them was already set.
     MEMORY_POOL_ALWAYS_INLINE bool put_in_word(std::size_t first, std::size_t count) noexcept
     {
         Word& word = words_[first / bits_of_word];
@@ -151,8 +152,8 @@ public:
         return true;
     }
 
-    /// Effects: sets `count` bits from `first` on. Calls `on_twice(word, bits)` for each word in which some of them,
-    ///   `bits`, were set before.
+    /// Effects: sets `count` bits from `first` on. Calls `on_twice(word, bits)` for each word in which some of these
+    ///   bits, `bits`, were already set.
     template <class OnTwice>
     void put_range(std::size_t first, std::size_t count, OnTwice&& on_twice) noexcept
     {

@@ -32,7 +32,7 @@ public:
 
     std::size_t size() const noexcept { return size_; }
 
-    /// Returns: bytes allocated from upstream: 0 for the first few slabs.
+    /// Returns: bytes allocated from upstream: 0 until the pool has more than 4 chunks.
     std::size_t bytes_reserved() const noexcept { return slabs_ == few_.data() ? 0 : room_ * sizeof(slab*); }
 
     slab* const* begin() const noexcept { return slabs_; }
@@ -70,7 +70,7 @@ public:
         size_ = static_cast<std::size_t>(kept - slabs_);
     }
 
-    /// Returns: the last slab that does not begin behind `address`, or nullptr.
+    /// Returns: the last slab that begins at or before `address`, or nullptr.
     /// Complexity: logarithmic in slabs.
     slab* last_at_or_before(const void* address) const noexcept
     {

@@ -13,10 +13,11 @@
 ///
 ///     slab_bytes(n) = first_block(n) + n * stride <= slab_alignment
 ///
-/// so that masking the address of a block finds its slab.
+/// Masking the address of a block therefore finds its slab.
 ///
-/// The first slab of a pool is an exception: the pool stores its address, so it may begin anywhere, and have the
-/// initial size of the pool. A pool with a known size is therefore a single plain request to upstream.
+/// The first slab of a pool is an exception: the pool stores the address of that slab, which may therefore begin
+/// anywhere, and have the initial size of the pool. A pool with a known size needs only a single plain request to
+/// upstream.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -48,7 +49,7 @@ public:
 
     /// Size of the chunks that a pool takes from upstream once it has reached this size, each with several slabs. (For
     /// each chunk that is aligned to 64 KiB, glibc's malloc leaves a gap of that size, and touches two pages of it.
-    /// With chunks of 64 KiB, that would be an eighth more memory.)
+    /// With chunks of 64 KiB, these pages would take an eighth more memory.)
     static constexpr std::size_t usual_chunk_bytes = std::size_t{1024} * 1024;
 
     /// Maximum size of a chunk for blocks requested at once: large enough for an upstream to use huge pages, but below
@@ -65,8 +66,8 @@ public:
     /// Effects: computes a layout for blocks that are `stride` bytes apart and aligned to `alignment`. No slab has more
     ///   than `limit` blocks, and only the first may have more than `step`. Slabs are aligned to at least `granule`
     ///   bytes. The first block of a slab is aligned to `alignment`; the others, too, if `stride` is a multiple of it.
-    /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not
-    ///   0.
+    /// Preconditions: `alignment` is a power of two; `stride` is a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is
+    ///   not 0.
     constexpr slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit,
                           std::size_t step = std::numeric_limits<std::size_t>::max(), std::size_t granule = 1) noexcept
         : stride_(stride), alignment_(alignment), limit_(limit)

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// The interface of a store of reference-counted objects, which is built on a pool, to the slabs of the pool. An object
-/// finds its store by its slab.
+/// finds its store through its slab.
 ///
 ///     item --(masking)--> slab --(owner)--> slab_listener --(give_back)--> the pool
 ///
@@ -17,7 +17,7 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 class slab;
 
-/// The owner of slabs. Without one, a slab belongs to its slab_store.
+/// The owner of slabs. Without a listener, a slab belongs to its slab_store.
 class slab_listener : base::immovable<slab_listener>
 {
 public:
@@ -25,7 +25,7 @@ public:
 
     /// Effects: initializes and adds `count` blocks to a slab.
     /// Preconditions: the slab has room.
-    /// Throws: anything. The blocks added before stay: removing them during growth could run user code.
+    /// Throws: anything. The blocks added before the exception stay: removing them during growth could run user code.
     virtual void add_blocks(slab& home, std::size_t count, std::size_t stride) = 0;
 
     /// Effects: undoes the initialization of all blocks of a slab.
@@ -37,11 +37,12 @@ public:
     /// Thread safety: any thread; called without a lock.
     virtual void survivor_returned(void* block) noexcept = 0;
 
-    /// Frees the object at `counted` in one of the blocks. A pointer rather than a virtual function: it saves a load,
-    /// and the listener can change it.
+    /// Frees the object at `counted` in one of the blocks. A function pointer rather than a virtual function: the
+    /// pointer saves a load, and the listener can change it.
     give_back_function give_back;
 
-    /// True if `add_blocks` is expensive: the store then adds no more blocks than requested, or than it has.
+    /// True if `add_blocks` is expensive: then, the store adds at most as many blocks as requested or as it already
+    /// has, whichever is more.
     const bool is_dear;
 
 protected:

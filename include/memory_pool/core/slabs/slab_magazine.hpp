@@ -29,8 +29,8 @@ public:
         return array() == chunks.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
-    /// Effects: enlarges the array if it is much too small, and upstream is not short of memory, or the first chunk has
-    ///   room for a larger array.
+    /// Effects: if the array is much too small, enlarges it to the suitable size. If upstream is short of memory, moves
+    ///   it to the room in the first chunk, if that room is larger than the array.
     /// Returns: whether the array has changed.
     MEMORY_POOL_NOINLINE bool grow(const chunk_list& chunks) noexcept
     {
@@ -59,7 +59,7 @@ public:
 
     /// Effects: moves the array out of the first chunk, for `capacity_left` remaining blocks. The array does not grow,
     ///   so that a trim does not allocate more memory than it returns. If upstream has no memory, the magazine has no
-    ///   room then.
+    ///   array afterwards.
     /// Preconditions: the magazine is empty.
     void leave_first_chunk(const chunk_list& chunks, std::size_t capacity_left) noexcept
     {

@@ -10,8 +10,8 @@
 ///
 ///     capacity = blocks of all slabs = outstanding + set bits + blocks never used
 ///
-/// Blocks move in batches between the slabs and the caches in front of them (magazines and spans). So an outstanding
-/// block may be free, in a cache.
+/// Blocks move in batches between the slabs and the caches in front of them (magazines and spans). An outstanding block
+/// may therefore be a free block in a cache.
 ///
 /// Thread safety: none; the owning pool synchronizes.
 #pragma once
@@ -64,11 +64,11 @@ public:
     /// Returns: the number of blocks that were taken out and not put back: in use, or in caches.
     std::size_t outstanding() const noexcept { return outstanding_; }
 
-    /// Effects: adds blocks to a slab with room for more, or else in a new chunk: `wanted` blocks, or as many as there
-    ///   are, within bounds; fewer if upstream is short of memory.
+    /// Effects: adds blocks to a slab with room for more, or else in a new chunk. Adds `wanted` blocks or, within
+    ///   bounds, as many as the store already has; fewer if upstream is short of memory.
     /// Preconditions: may_grow().
-    /// Throws: exceptions of upstream, if it has no memory for one block; then, nothing has changed. Exceptions of the
-    ///   listener; the blocks that it has added stay.
+    /// Throws: exceptions of upstream, if upstream has no memory for even one block; then, nothing has changed.
+    ///   Exceptions of the listener; the blocks that the listener has already added stay.
     MEMORY_POOL_NOINLINE void grow(std::size_t wanted)
     {
         const std::size_t blocks = chunks_.blocks_to_add(wanted);
@@ -78,7 +78,7 @@ public:
             add_chunk(blocks);
     }
 
-    /// Effects: grows by one step: the number of blocks in the options, or as `grow` decides.
+    /// Effects: grows by one step: by the number of blocks in the options, or as `grow` decides.
     /// Preconditions: may_grow().
     /// Throws: as `grow`, if it could not add a single block.
     MEMORY_POOL_NOINLINE void enlarge()
@@ -97,11 +97,11 @@ public:
     /// Returns: the number of growth steps since the store was made or released, including calls of note_step.
     std::size_t steps() const noexcept { return steps_; }
 
-    /// Effects: counts a growth step other than by `enlarge`.
+    /// Effects: counts a growth step that was made without `enlarge`.
     void note_step() noexcept { ++steps_; }
 
     /// Effects: takes adjacent free blocks, at most about `max_blocks`, out of the first slab with free blocks.
-    /// Returns: the blocks. If empty, call `take`: the free blocks are not adjacent, or there are none.
+    /// Returns: the blocks. If there are none, call `take`: the free blocks are not adjacent, or no block is free.
     block_span take_span(std::size_t max_blocks = slab::any_number) noexcept
     {
         for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
@@ -126,7 +126,7 @@ public:
         return taken;
     }
 
-    /// Effects: takes out one free block, preferably one that was not used lately.
+    /// Effects: takes out one free block, preferably one that was not used recently.
     /// Returns: the block; nullptr if there is none.
     void* take_one_late() noexcept
     {
@@ -139,8 +139,8 @@ public:
         return nullptr;
     }
 
-    /// Effects: puts `count` blocks back. Reports and skips a block that is not of this store, or already free. This
-    ///   check costs two comparisons per block, so it is made with every policy.
+    /// Effects: puts `count` blocks back. Reports and skips blocks that are not of this store, or already free. The
+    ///   check costs two comparisons per block, so every policy includes it.
     /// Returns: the number of skipped blocks.
     /// Complexity: linear in `count`.
     std::size_t put(void* const* blocks, std::size_t count) noexcept
@@ -207,7 +207,7 @@ public:
                is_carved_block(*home, row.next - row.step);
     }
 
-    /// Effects: reports the blocks of `row` that are past an end of the slab.
+    /// Effects: reports the blocks of `row` that are outside of the slab, or are never-used blocks of the slab.
     /// Returns: the part of `row` that consists of blocks of this store.
     /// Preconditions: the row is empty, or this store owned the row when it began.
     MEMORY_POOL_NOINLINE block_span clip(const block_row& row) const noexcept
@@ -243,7 +243,7 @@ public:
             base::report_misuse(kind, block, identity().block_size, identity().name);
     }
 
-    /// Effects: reports the misuse, if any, of freeing `block`; each overflow only once.
+    /// Effects: reports the misuse, if any, of freeing `block`. Reports each overflow only once.
     /// Returns: true if there is no misuse.
     /// Preconditions: as `misuse_at`; the pool fills blocks as fill_pattern requires.
     /// Complexity: as `misuse_at`.
@@ -266,7 +266,7 @@ public:
     // Returning chunks to upstream: see chunk_list.
 
     /// Effects: detaches every chunk whose slabs are wholly free. Before detaching the first chunk of the store, calls
-    ///   `vacate(capacity_left)`, which frees the room for the magazine.
+    ///   `vacate(capacity_left)`, which moves the magazine out of that chunk.
     /// Complexity: linear in slabs and bits.
     template <class Vacate>
     detached_chunks detach_free(Vacate&& vacate) noexcept
@@ -391,7 +391,7 @@ private:
         return index < home.carved() && index * layout().stride() == offset;
     }
 
-    /// Puts the blocks from `block` on back into `home`, up to the first block outside of it. Returns: the position of
+    /// Puts blocks back into `home`, from `block` up to the first block outside of `home`. Returns: the position of
     /// that block, or `end`.
     void* const* put_into(slab* home, void* const* block, void* const* end) noexcept
     {

@@ -10,21 +10,22 @@
 ///     magazines made = full + empty + never used + in thread caches
 ///
 /// Each thread tries its home shard first, so that it gets back the blocks that it freed, which are in the cache of its
-/// processor. (With a single shard, two threads that each allocate and free 10,000 blocks were three times as slow.)
+/// processor. (With a single shard, two threads that each allocated and freed 10,000 blocks took three times as long.)
 /// It tries the other shards only if the home shard is empty.
 ///
-/// Magazines are allocated in groups: the first group as large as requested, each further one twice as large as the
-/// last. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is lock-free stacks.)
+/// Magazines are allocated in groups: the first group is as large as requested, and each further group twice as large
+/// as the last. (Bonwick and Adams, "Magazines and Vmem", 2001, describe a depot with a lock; this depot consists of
+/// lock-free stacks.)
 ///
-/// A thread may read a magazine that another thread has just popped. So no group is returned to upstream while a thread
-/// may be between the load and the exchange of a pop, which is always within an operation on its open cache:
+/// A thread may read a magazine that another thread has just popped. Therefore, no group is returned to upstream while
+/// a thread may be between the load and the exchange of a pop, which is always within an operation on its open cache:
 ///
 ///     thread:   begin, is the cache open?  pop, push  end          otherwise only with the pool's lock
 ///     shrink:   the lock; close every cache; wait until no operation is in flight; empty all magazines
 ///
 /// After that wait, every later operation finds its cache closed, and takes the lock before it uses the depot again
 /// (core/threads/thread_cache.hpp; tests/models/cache_handshake.pml). The wait synchronizes with the end of the owner's
-/// operation, and the lock orders all later accesses. The tags of the stacks continue to count.
+/// operation, and the lock orders all later accesses. The tags of the stacks are not reset.
 ///
 /// Thread safety: any thread may push and pop. `provide` and `shrink` are for one thread at a time.
 #pragma once
@@ -115,7 +116,7 @@ public:
     void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
     /// Effects: returns the groups that are not needed for `count` magazines to upstream; all groups, if less than half
-    ///   of the first is needed. The magazines of the remaining groups become never-used ones.
+    ///   of the first group is needed. The magazines of the remaining groups become never-used magazines.
     /// Preconditions: no thread holds or requests a magazine, or has done so since its cache was closed.
     void shrink(std::size_t count) noexcept
     {
@@ -189,7 +190,7 @@ private:
     void* memory_of(std::uint32_t number) const noexcept
     {
         const position at = position_of(number);
-        // Every number comes from a thread that has seen its group.
+        // Every number comes from a thread that has seen the group of that magazine.
         return groups_[at.group].load(std::memory_order_acquire) + at.place * magazine_bytes();
     }
 

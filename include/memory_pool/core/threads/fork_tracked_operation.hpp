@@ -18,7 +18,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// An operation in flight, on the stack of its thread.
 struct fork_tracked_operation : base::immovable<fork_tracked_operation>
 {
-    /// Not the thread_table: each library loaded at run time may have separate tables.
+    /// Not a pointer to the thread_table: each library loaded at run time may have separate tables.
     const std::thread::id thread = std::this_thread::get_id();
     fork_tracked_operation* next = nullptr;
     fork_tracked_operation* previous = nullptr;

@@ -8,9 +8,10 @@
 ///
 ///     blocks in a cache = top - bottom + (previous is full ? room : 0)
 ///
-/// With two magazines, a thread that alternates at the edge of a magazine does not use the depot each time.
+/// With two magazines, a thread that alternately allocates and frees at the edge of a magazine does not use the depot
+/// each time.
 ///
-/// Thread safety: as documented at each function. Otherwise, functions with a cache argument are for the owner thread
+/// Thread safety: as documented at each function. By default, functions with a cache argument are for the owner thread
 /// of the cache, or, while the cache is closed, for the holder of the pool's lock.
 #pragma once
 
@@ -35,9 +36,9 @@ public:
     /// Returns: the capacity of magazines, in pointers, for a pool of up to `limit` blocks, `stride` bytes apart.
     ///   `max_cached`: the maximum number of blocks that a thread caches; 0: the default.
     ///
-    /// Blocks that share a cache line come into one magazine when they are first allocated, so that no two threads
-    /// write to one line. Exceptions: blocks move between threads, or a bounded pool runs low and a thread gets less
-    /// than a full magazine.
+    /// Blocks that share a cache line go into one magazine when they are first allocated, so that no two threads write
+    /// to one line. Exceptions: blocks move between threads, or a bounded pool runs low and a thread gets less than a
+    /// full magazine.
     static std::size_t suitable_room(std::size_t stride, std::size_t limit, std::size_t max_cached) noexcept
     {
         std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_room, largest_room);
@@ -47,8 +48,8 @@ public:
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 
-    /// Effects: makes an exchange without magazines, for magazines of `room` pointers each. `has_barrier`:
-    ///   has_process_barrier().
+    /// Effects: makes an exchange without magazines, for magazines of `room` pointers each. `has_barrier`: the result
+    ///   of has_process_barrier().
     magazine_exchange(std::size_t room, bool has_barrier, std::pmr::memory_resource* upstream) noexcept
         : depot_(room, upstream), has_barrier_(has_barrier)
     {
@@ -59,14 +60,15 @@ public:
 
     std::size_t bytes_reserved() const noexcept { return depot_.bytes_reserved(); }
 
-    /// Returns: whether a process barrier is available: after it, the owner of a closed cache sees that it is closed.
+    /// Returns: whether a process barrier is available. After the barrier, the owner of a closed cache sees that the
+    ///   cache is closed.
     bool has_barrier() const noexcept { return has_barrier_; }
 
     // Magazines. These functions require the pool's lock.
 
     /// Effects: provides full magazines for all blocks, two magazines for each cache, and one for each exchange in
-    ///   flight, so that a thread that frees blocks finds an empty magazine. (If it finds none, as one is in transit
-    ///   between threads, or upstream was out of memory, the blocks go to the slabs.)
+    ///   flight, so that a thread that frees blocks finds an empty magazine. (If there is none, because one is in
+    ///   transit between threads or upstream was out of memory, the blocks go to the slabs.)
     /// Throws: exceptions of upstream; the magazines allocated so far stay.
     void provide(std::size_t blocks, std::size_t caches) { depot_.provide(needed(blocks, caches)); }
 
@@ -86,8 +88,8 @@ public:
     /// Preconditions: the cache is closed and equipped, and belongs to the calling thread.
     void open(thread_cache& cache) const noexcept { cache.slot->open(bottom_of(cache), room()); }
 
-    /// Effects: takes the magazines out of the caches, and returns magazines to upstream that `provide` would not need
-    ///   for `blocks` blocks and these caches.
+    /// Effects: takes the magazines out of the caches, and returns to upstream the magazines that `provide` would not
+    ///   need for `blocks` blocks and these caches.
     /// Preconditions: every cache is closed and empty, and no operation on a cache is in flight: see depot.hpp.
     void shrink(std::size_t blocks, const thread_caches<>& caches) noexcept
     {
@@ -204,7 +206,7 @@ public:
     {
         const auto top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
         const auto bottom = reinterpret_cast<std::uintptr_t>(bottom_of(cache));
-        // These two may be inconsistent while the owner exchanges magazines.
+        // The top and the bottom may be inconsistent while the owner exchanges magazines.
         const std::size_t loaded = std::min((top - bottom) / sizeof(void*), room());
         return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? room() : 0);
     }
@@ -246,7 +248,7 @@ private:
         cache.loaded.store(incoming, std::memory_order_relaxed);
     }
 
-    /// Loads a full magazine. Returns: whether there is one.
+    /// Loads a full magazine. Returns: false if there is none.
     bool load_full(thread_cache& cache) noexcept
     {
         depot_magazine* full = magazine_in(cache.previous);
@@ -262,7 +264,7 @@ private:
         return true;
     }
 
-    /// Loads an empty magazine. Returns: whether there is one.
+    /// Loads an empty magazine. Returns: false if there is none.
     bool load_empty(thread_cache& cache) noexcept
     {
         depot_magazine* empty = magazine_in(cache.previous);

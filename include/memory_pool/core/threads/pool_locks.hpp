@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The number of locks of pools and resources that this thread holds. While it holds one, it does not wait for forks,
-/// and pools of one thread allow its use: such a pool is guarded by that lock.
+/// The number of locks of pools and resources that this thread holds. A thread that holds such a lock does not wait for
+/// forks, and may use pools for one thread: such a pool is guarded by that lock.
 ///
 /// Thread safety: one thread.
 #pragma once

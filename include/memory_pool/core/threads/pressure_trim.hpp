@@ -23,13 +23,14 @@ MEMORY_POOL_WEAK void memory_pool_np_remove_pools(void (*trim)()) noexcept;
 }
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: trims all pools that may be trimmed by any thread.
+/// Effects: trims all pools that any thread may trim.
 inline void trim_pools_under_pressure()
 {
     thread_registry::get().trim_pools();
 }
 
-/// Registers the trim for its lifetime: a shared library may have a separate registry, and be unloaded.
+/// Registers trim_pools_under_pressure during its lifetime: a shared library may have a separate registry, and may be
+/// unloaded.
 class pressure_listener : base::immovable<pressure_listener>
 {
 public:

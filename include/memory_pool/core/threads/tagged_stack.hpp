@@ -7,11 +7,12 @@
 ///
 ///     Each change of the head increments the tag. A stack for more nodes has wider numbers and a narrower tag.
 ///
-/// A pop reads the head, then the number below it, and then exchanges the head if it is unchanged. If other threads
-/// have popped and pushed that node in between, the number is equal, but the number below may differ (the ABA problem).
-/// The tag distinguishes the two. It wraps around after 2^38 changes: at one change in 10 ns, a thread would have to
-/// sleep for 45 minutes between its load and its exchange, and wake at one moment of 10^11. (Treiber, "Systems
-/// Programming: Coping with Parallelism", 1986; the tag is from the IBM System/370 manual.)
+/// A pop reads the head, then the number below the top node, and then exchanges the head if the head is unchanged. If
+/// other threads have popped that node and pushed it again in between, its number is the same, but the number below it
+/// may differ (the ABA problem). The tag distinguishes the two states. It wraps around after 2^38 changes: at one
+/// change per 10 ns, a thread would have to sleep for 45 minutes between its load and its exchange, and then wake at
+/// one particular moment in 10^11. (Treiber, "Systems Programming: Coping with Parallelism", 1986; the tag is from the
+/// IBM System/370 manual.)
 ///
 /// Nodes must stay readable as long as the stack is in use, even after they were popped.
 ///
@@ -46,7 +47,7 @@ template <class Orders = publishing_orders, unsigned LinkBits = 26>
 class tagged_stack
 {
 public:
-    /// Upper bound of the numbers of nodes, exclusive.
+    /// Exclusive upper bound of node numbers.
     static constexpr std::uint32_t max_nodes = static_cast<std::uint32_t>((std::uint64_t{1} << LinkBits) - 1);
 
     /// Effects: puts the node `number` on top. `node_at(number)` returns a stack_node&.

@@ -10,7 +10,8 @@
 ///     bottom <= top <= bottom + room;  open: floor == bottom, ceiling == bottom + room;  closed: every top is rejected
 ///
 /// Any other thread may need the blocks: a bounded pool is exhausted only if no cache has a block. But a lock, or even
-/// an atomic exchange, would cost the owner more than the rest of the operation. So they use an asymmetric handshake:
+/// an atomic exchange, would cost the owner more than the rest of the operation. So the threads use an asymmetric
+/// handshake:
 ///
 ///     owner:   take top out, leaving nullptr;  is it between floor and ceiling?  work;  put top back.
 ///     other:   close floor and ceiling;  barrier for the whole process;  wait until top is not nullptr.
@@ -48,7 +49,7 @@ struct cache_slot
     const void* pool = nullptr; ///< The pool of the slot.
 
     /// Effects: takes out a block, if the slot is open and has one.
-    /// Returns: whether it did.
+    /// Returns: false if it did not take out a block.
     /// Thread safety: the owner only.
     MEMORY_POOL_ALWAYS_INLINE bool pop(void*& block) noexcept
     {
@@ -63,7 +64,7 @@ struct cache_slot
     }
 
     /// Effects: adds a block, if the slot is open and has room.
-    /// Returns: whether it did.
+    /// Returns: false if it did not add the block.
     /// Thread safety: the owner only.
     MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
     {
@@ -116,7 +117,7 @@ struct cache_slot
         ceiling.store(bottom + room, std::memory_order_release);
     }
 
-    /// Effects: replaces the array by the one at `bottom`, unless the slot is closed concurrently.
+    /// Effects: replaces the array with the array at `bottom`, unless the slot is closed concurrently.
     /// Thread safety: the owner only, between begin and end.
     void reload(void** bottom, std::size_t room) noexcept
     {
@@ -174,12 +175,13 @@ public:
     /// Effects: moves the blocks in the cache of an ending thread to the pool.
     virtual void detach(thread_cache& cache) noexcept = 0;
 
-    /// Effects: returns free memory to upstream under memory pressure, unless that could wait for a lock, call user
+    /// Effects: returns free memory to upstream under memory pressure, unless doing so could wait for a lock, call user
     ///   code, or release reserved capacity.
     virtual void trim_under_pressure() noexcept {}
 
-    // Around a fork: try to lock the pool, and unlock it. With the lock held, quiesce closes and drains every cache. In
-    // the child, forget_other_threads removes lost threads: all except `mine`, or all if `mine` is nullptr.
+    // For forks. The registry tries to lock the pool before a fork, and unlocks it afterwards. With the lock held,
+    // quiesce closes and drains every cache. In the child, forget_other_threads removes lost threads: all except
+    // `mine`, or all if `mine` is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
     virtual void unlock_after_fork() noexcept = 0;
     virtual void quiesce() noexcept = 0;

@@ -8,7 +8,7 @@
 ///
 ///     made = in use + unused
 ///
-/// There may be thousands of threads at one time, or one after the other. So no function searches, and functions that
+/// There may be thousands of threads, at one time or one after the other. So no function searches, and functions that
 /// gather blocks from caches skip unused caches.
 ///
 /// Thread safety: none. The pool's lock guards it.
@@ -54,7 +54,7 @@ public:
         ++in_use_;
     }
 
-    /// Effects: moves a cache in use to the unused ones.
+    /// Effects: moves a cache in use to the unused caches.
     void put(Cache& left) noexcept
     {
         used_.remove(&left);

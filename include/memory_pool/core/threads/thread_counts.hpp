@@ -49,7 +49,7 @@ public:
         note_peak(live_.fetch_add(blocks, std::memory_order_relaxed) + blocks);
     }
 
-    /// Effects: counts all `in_use` blocks in use as freed.
+    /// Effects: counts the `in_use` blocks in use as freed.
     /// Preconditions: no other thread counts.
     void end_all(std::size_t in_use) noexcept
     {
@@ -76,7 +76,7 @@ public:
         note_peak(live_.load(std::memory_order_relaxed));
     }
 
-    /// Returns: the counts here and in the caches; the other statistics are 0.
+    /// Returns: the sums of the counts here and in the caches; the other statistics are 0.
     pool_statistics sum(const thread_caches<>& caches) const noexcept
     {
         pool_statistics all;

@@ -9,16 +9,16 @@
 ///
 ///     A pool has one number during its lifetime: the index of its slot in the table of every thread.
 ///
-/// So a thread finds its cache of a pool at an offset from its table. The first 64 live pools have their slots in
-/// thread-local storage itself. Other pools (up to 4,096) have them in pages allocated on demand, with slightly slower
-/// access. Pools beyond these have no caches, and pools beyond 16,384 are unknown to a fork.
+/// A thread therefore finds its cache for a pool at an offset from its table. The first 64 live pools have their slots
+/// in thread-local storage itself. Other pools, up to a total of 4,096, have them in pages allocated on demand, with
+/// slightly slower access. Pools beyond 4,096 have no caches, and pools beyond 16,384 are unknown to a fork.
 ///
 /// The registry has a table of pools, not a list through them: in the child of a fork, pools on the stacks of lost
-/// threads are gone without having unregistered. As the registry cannot identify these pools, the child unregisters
-/// every pool made by another thread, until the pool is used there.
+/// threads are gone without having been unregistered. The registry cannot identify these pools, so the child
+/// unregisters every pool made by another thread, until the pool is used there.
 ///
 /// Lock order: threads take the lock of the registry last. A fork takes it first, and then tries the other locks.
-/// Threads that hold no lock of a pool wait until the fork has all locks, so that each becomes free soon. See
+/// Threads that hold no lock of a pool wait until the fork has all locks, so that each lock becomes free soon. See
 /// docs/locks.md.
 ///
 /// Thread safety: any thread.
@@ -68,7 +68,7 @@ struct thread_table
     bool has_ended; ///< If set, the thread gets no more caches.
 };
 
-// GCC and clang access it without a call, as it has neither a constructor nor a destructor.
+// GCC and clang access it without a call, because it has neither a constructor nor a destructor.
 inline thread_local thread_table this_thread_table{};
 
 /// All pools shared by threads.
@@ -84,7 +84,7 @@ public:
     }
 
     /// Effects: registers a pool.
-    /// Returns: the number of the pool, unique until the pool leaves; unless `needs_slots`, a number without slots.
+    /// Returns: the number of the pool, unique until the pool leaves. Unless `needs_slots`, the number has no slots.
     ///   max_pools if no number is left, or out of memory.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
@@ -175,11 +175,11 @@ public:
         });
     }
 
-    /// Effects: if a fork is pending in another thread, waits until that thread has all locks, with a timeout. Call
+    /// Effects: if a fork is pending in another thread, waits until that thread has all locks, for 250 ms at most. Call
     ///   this before locking a pool: otherwise, there may never be a moment at which all pools are unlocked.
     ///
-    /// A thread that holds the lock of a pool does not wait, as it may need further locks before it can release that
-    /// lock. The timeout is for a thread that holds a lock of the program, which the upstream of a pool needs.
+    /// A thread that holds the lock of a pool does not wait: it may need further locks before it can release that
+    /// lock. The timeout is for a thread that holds a lock of the program that the upstream of a pool needs.
     void let_fork_pass() const noexcept
     {
         if (MEMORY_POOL_UNLIKELY(forks_pending_.load(std::memory_order_relaxed) != 0))
@@ -193,7 +193,8 @@ public:
         this_thread_table.caches.add_first(&cache);
     }
 
-    /// A lock that a fork acquires after the locks of all pools, as a thread with the lock of a pool may wait for it.
+    /// A lock that a fork acquires after the locks of all pools, because a thread that holds the lock of a pool may
+    /// wait for it.
     struct inner_lock
     {
         void (*lock)() noexcept;
@@ -255,14 +256,14 @@ private:
     {
         if (pool_locks_of_this_thread != 0)
             return;
-        // Not a condition variable, as waiting for one is a cancellation point.
+        // Not a condition variable, because waiting for one is a cancellation point.
         const auto end = std::chrono::steady_clock::now() + patience_with_fork;
         os::short_wait wait;
         while (forks_pending_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end)
             wait.once_more();
     }
 
-    /// Releases the lock during the call.
+    /// Trims a pool, with the lock released during the trim.
     void trim_unlocked(thread_cached& pool) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         ++pool.registered.detaching;
@@ -293,8 +294,9 @@ private:
         }
     }
 
-    /// Acquires all locks. Pools may allocate from each other, and call the registry, with their locks held. So this
-    /// only tries to lock the pools, and if another thread holds a lock, releases all of them and starts again.
+    /// Acquires all locks. Pools may allocate from each other, and call the registry, with their locks held. This
+    /// function therefore only tries to lock the pools; if another thread holds a lock, it releases all locks and
+    /// starts again.
     void before_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_)
     {
         forks_pending_.fetch_add(1, std::memory_order_relaxed);
@@ -349,7 +351,7 @@ private:
         mutex_.unlock();
     }
 
-    /// Pools that are left out may be gone when this thread ends.
+    /// Unlinks the caches of this thread from pools that are left out: these pools may be gone when the thread ends.
     void unlink_from_pools_left_out() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         this_thread_table.caches.for_each([this](thread_cache* cache) {
@@ -376,8 +378,8 @@ private:
         });
     }
 
-    /// Visits the pools with numbers below `end`, until `visit` returns false. Returns: the number of that pool, or
-    /// `end`.
+    /// Visits the pools with numbers below `end`, until `visit` returns false. Returns: the number of the pool for
+    /// which `visit` returned false, or `end`.
     template <class Visit>
     std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -390,7 +392,8 @@ private:
         return end;
     }
 
-    /// Registers a pool, and sets `number`, if a number is left. Uses `group` if its group of places is missing.
+    /// Registers a pool, and sets `number`, if a number is left. Uses `group` if the group of places for that number is
+    /// missing.
     /// Returns: false if a group is needed, but `group` is nullptr.
     bool try_to_enter(thread_cached& pool, std::size_t first, thread_cached**& group, std::size_t& number) noexcept
     {

@@ -31,8 +31,8 @@ enum class slot_kind
     fast, ///< At a fixed offset, if the pool is among the first 64.
 };
 
-/// The slots of a pool in the tables of all threads. Construct it last: registering makes the pool visible to the fork
-/// handlers.
+/// The slots of a pool in the tables of all threads. Construct this object last: registering makes the pool visible to
+/// the fork handlers.
 class thread_slots : base::immovable<thread_slots>
 {
 public:
@@ -44,11 +44,12 @@ public:
     {
     }
 
-    /// Returns: the slot of this thread, or the slot that is always closed; nullptr if it belongs to another pool.
+    /// Returns: the slot of this thread, or the slot that is always closed; nullptr if the slot belongs to another
+    ///   pool.
     ///
     /// A shared library may have a separate registry, with separate numbers, and a pool may be made in one module and
     /// used in another. Code compiled for shared libraries therefore checks whether the slot belongs to this pool. Code
-    /// compiled for executables need not: for pools made elsewhere, it gets the slot that is always closed.
+    /// compiled for executables need not check: for pools made elsewhere, it gets the slot that is always closed.
     MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
         void* const table = this_thread_table.fast_slots;
@@ -125,8 +126,8 @@ public:
     void leave() noexcept { leave(thread_caches<>()); }
 
 private:
-    /// Returns: the offset of the pool's slot in bytes; if it cannot be used, the offset of the slot that is always
-    /// closed.
+    /// Returns: the offset of the pool's slot in bytes; if that slot cannot be used, the offset of the slot that is
+    ///   always closed.
     std::size_t offset_of_slot(bool may_be_used) const noexcept
     {
         const bool has_slot = may_be_used && are_fast_ && number_ < slots_in_a_page;

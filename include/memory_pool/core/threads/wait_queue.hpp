@@ -43,7 +43,7 @@ public:
         waiter* const served = first();
         remove(served);
         served->block = block;
-        served->ready.notify_one(); // Needs the lock: once it is released, the waiter may be gone.
+        served->ready.notify_one(); // Needs the lock: once the lock is released, the waiter may be gone.
     }
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
