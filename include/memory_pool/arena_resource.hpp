@@ -154,7 +154,7 @@ public:
     ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report misuse that
     ///   they detect in the header of the arena.
     /// Complexity: O(1), regardless of the number of arenas; linear in scopes in the arena that was current when an
-    ///   arena_scope began. Shared arenas need an atomic operation if another thread fills the arena, and a lock for
+    ///   arena_scope began. Shared arenas need an atomic operation unless this thread fills the arena, and a lock for
     ///   the last block in use in an arena. Allocates nothing. With a checking policy, which looks the block up: on
     ///   average logarithmic in chunks and large blocks, and linear in the bytes of the block.
     /// Thread safety: as `Arenas`; with shared arenas, any thread may free the block.

@@ -824,7 +824,7 @@ typedef enum np_profile_format
 
 /** Effects: passes the current profile to `write(text, length, argument)`, in parts. For each call stack, the profile
  *    has the blocks and bytes allocated there, in total and still in use. They are estimates from the samples taken
- *    since np_option_profile_bytes was first set. Holds no lock during `write`.
+ *    since np_option_profile_bytes was first not 0. Holds no lock during `write`.
  *  Returns: 0; EINVAL if there is no such format, or `write` is NULL; ENOMEM if there is no memory.
  *  Throws: what `write` throws, if it is a C++ function. An exception leaks the memory for the profile.
  *  Complexity: linear in samples in use, and O(n log n) for n call stacks. */

@@ -130,7 +130,7 @@ public:
     }
 
     /// Effects: parks the heap of a thread that ends. Because no later call may follow, returns its free memory to the
-    ///   system at once, except for a reserve that all parked heaps share.
+    ///   system if most is free, except for a reserve that all parked heaps share.
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;

@@ -17,8 +17,8 @@
 ///     tick          more than 1 MiB of debt     debt                    runs decay and sweep       every 8 ms
 ///
 /// Debt is memory that could be returned: dirty runs, free memory in a thread's sparse slabs, and reserve heaps of
-/// ended threads. A run that stays purged for another decay time is discarded: it becomes inaccessible and counts
-/// towards no limit (see huge_pages.hpp).
+/// ended threads. A run of 2 MiB or more that stays purged for another decay time is discarded: it becomes inaccessible
+/// and counts towards no limit (see huge_pages.hpp).
 ///
 /// The first three mechanisms return memory early, before its decay time. They pause for ten decay times if the program
 /// soon needs a quarter of that memory again, or if a thread soon rises to a quarter of its peak again after a fall. In
