@@ -16,6 +16,8 @@ import re
 import sys
 from pathlib import Path
 
+from check_documents import text_lines
+
 NOUNLESS = r"(?:is|are|was|were|has|had|it|they|comes|came|no|one|others|a|the)"
 
 RULES = [(name, re.compile(pattern)) for name, pattern in (
@@ -48,18 +50,18 @@ MAX_EXCEPTIONS = 20
 C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cppm"}
 SCRIPT_SUFFIXES = {".py", ".sh", ".cmake", ".yml", ".build", ".bazel"}
 SCRIPT_NAMES = {"CMakeLists.txt", "dev", "run"}
-# Texts of others, and reports that programs write.
-NOT_CHECKED = ("tests/contract/", "tests/fuzz/corpus/", "docs/benchmarks/", "tools/check_prose.py")
+# Texts of others, inputs of fuzzers, and the rules themselves.
+NOT_CHECKED = ("tests/contract/", "tests/fuzz/corpus/", "tools/check_prose.py")
 
 
 def code_and_comment(line):
     """Splits a line of C or C++ at the // outside of string literals."""
-    found = re.match(r'(?:[^"/]|"(?:[^"\\]|\\.)*"|/(?!/)|")*?(?=//)', line)
-    return (line, "") if found is None else (found.group(), line[found.end():].lstrip("/").lstrip("<").strip())
+    code = re.match(r'(?:[^"/]|"(?:[^"\\]|\\.)*"?|/(?!/))*', line).group()
+    return code, line[len(code):].lstrip("/").lstrip("<").strip()
 
 
+# Each of these functions yields (line number, code, comment) of the lines.
 def c_texts(lines):
-    """Yields (number, code, comment) for each line."""
     is_in_comment = False
     for number, line in enumerate(lines, 1):
         if not is_in_comment and line.lstrip().startswith("/*"):
@@ -77,26 +79,22 @@ def script_texts(lines):
         yield number, "", found.group(1) if found else ""
 
 
-def markdown_texts(lines):
-    is_in_code = False
-    for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith("```"):
-            is_in_code = not is_in_code
-        elif not is_in_code and not line.startswith("#"):
+def markdown_texts(path):
+    for number, line in text_lines(path):
+        if not line.startswith("#"):
             yield number, "", re.sub(r"`[^`]*`", "x", line.lstrip("> ").strip())
 
 
-def texts_of(path, text):
-    if path.suffix in C_SUFFIXES:
-        return c_texts(text.splitlines())
+def texts_of(path):
     if path.suffix == ".md":
-        return markdown_texts(text.splitlines())
-    return script_texts(text.splitlines())
+        return markdown_texts(path)
+    texts = c_texts if path.suffix in C_SUFFIXES else script_texts
+    return texts(path.read_text(encoding="utf-8").splitlines())
 
 
-def findings(path, text):
+def findings(path):
     """Yields (line number, rule, text)."""
-    for number, code, comment in texts_of(path, text):
+    for number, code, comment in texts_of(path):
         for rule, pattern in RULES:
             if pattern.search(comment):
                 yield number, rule, comment
@@ -116,7 +114,7 @@ def main(arguments):
     unused = {exception for exception in EXCEPTIONS if Path(exception[0]) in paths}
     messages = []
     for path in paths:
-        for number, rule, text in findings(path, path.read_text(encoding="utf-8")):
+        for number, rule, text in findings(path):
             accepted = {known for known in EXCEPTIONS if known[0] == path.as_posix() and known[1] in text}
             unused -= accepted
             if not accepted:

@@ -156,7 +156,7 @@ class Figures(Reports):
     def test_each_table_has_a_unit_a_direction_and_a_command(self):
         self.report()
         for text in (self.markdown(), self.page()):
-            self.assertIn("Unit: ns for a block out and back; lower is better.", text)
+            self.assertIn("Unit: ns to allocate and free a block; lower is better.", text)
             self.assertIn("./dev bench '^(pair|bulk|churn)' --repetitions 5", text)
 
     def test_rows_are_sorted_whatever_order_a_program_runs_them_in(self):
@@ -537,7 +537,7 @@ class Pages(Reports):
         self.scaling()
         self.process(sections="scaling")
         plot = (self.output / "scaling_by_size.svg").read_text(encoding="utf-8")
-        self.assertIn("ns for a block out and back", plot, "text is stored as text, with the unit")
+        self.assertIn("ns to allocate and free a block", plot, "text is stored as text, with the unit")
         self.assertIn("size of a block (bytes)", plot)
         self.assertIn("stroke-dasharray", plot)
         self.assertIn("fill: #ffffff", plot, "the background is light even on a dark page")

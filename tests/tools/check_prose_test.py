@@ -77,8 +77,8 @@ class CheckProse(unittest.TestCase):
 
     def test_skips_files_of_other_kinds_and_texts_of_others(self):
         self.assertEqual(self.check(file_a__txt="What is free\n"), (0, ""))
-        Path("docs/benchmarks").mkdir(parents=True)
-        self.assertEqual(self.check(**{"docs/benchmarks/report__md": "What is free\n"}), (0, ""))
+        Path("tests/contract").mkdir(parents=True)
+        self.assertEqual(self.check(**{"tests/contract/pool__cpp": "// What is free\n"}), (0, ""))
 
 
 if __name__ == "__main__":

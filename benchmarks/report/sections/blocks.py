@@ -17,10 +17,11 @@ FILTER = "^(pair|bulk|churn)"
 
 def unshared_table(setting):
     command = f"./dev bench '{FILTER}' --repetitions {setting.at_most(5, 15)}"
-    return model.Table("blocks", "Blocks of 32 bytes", "ns for a block out and back", command,
+    return model.Table("blocks", "Blocks of 32 bytes", "ns to allocate and free a block", command,
                        map(rows.shown, SIDES), statistic="least", reference="new/delete", heading="shape",
-                       is_reduced=True, notes=["Least of the repetitions, which alternate at random between the sides "
-                                               "in one process; in brackets, how many times as fast as new/delete."])
+                       is_reduced=True, notes=["Minimum of the repetitions, which alternate at random between the "
+                                               "competitors in one process; in brackets, the speed relative to "
+                                               "new/delete."])
 
 
 def shared_table():
@@ -28,8 +29,8 @@ def shared_table():
                        "ns of core time for a block", "./dev bench '^(pair|churn)/.*manual'",
                        map(rows.shown, SHARED_SIDES), statistic="least", reference="new/delete",
                        heading="shape, threads", is_reduced=True,
-                       notes=["Least of the repetitions. A figure that stays the same from one thread to many means "
-                              "that threads do not hinder each other. new/delete is glibc's; mimalloc is called "
+                       notes=["Minimum of the repetitions. If a time stays the same from one thread to many, the "
+                              "threads do not slow each other down. new/delete is glibc's; mimalloc is called "
                               "directly.", rows.CORE_TIME])
 
 
@@ -62,6 +63,6 @@ def plan(setting):
                  [unshared], unshared.data["columns"], lambda: run_unshared(setting, unshared))),
              Step("pools that threads share", setting.at_most(6, 30), lambda: attempt(
                  [shared], shared.data["columns"], lambda: run_shared(setting, shared)))]
-    text = ("What it costs to allocate a block of a fixed size and to free it again, in five orders. `block_pool` is "
-            "for one thread, `concurrent_block_pool` for any.")
+    text = ("The cost of allocating blocks of a fixed size and freeing them, in five orders. `block_pool` serves one "
+            "thread, `concurrent_block_pool` any number.")
     return Plan(model.section("blocks", "Blocks of one size", text, [unshared, shared]), steps)

@@ -44,8 +44,8 @@ def structures_table(setting, heap):
     return model.Table(f"structures_{heap}", f"Data structures, {heap} heap", "ns for a node", command,
                        rows.columns_beside_mallocs(setting, SIDES), statistic="least", heading="structure/nodes",
                        is_reduced=True,
-                       notes=["Least of all repetitions. A structure is built and dropped again and again, with its "
-                              "pool. New and delete under each malloc, preloaded; pools and arenas over glibc."])
+                       notes=["Minimum of all repetitions. Each repetition builds and destroys a structure with its "
+                              "pool. new and delete use each malloc, preloaded; pools and arenas use glibc."])
 
 
 def race_table(setting, heap, metric):
@@ -136,8 +136,8 @@ def plan(setting):
     structures, steps = structures_steps(setting)
     tables = {f"race_{metric}_{heap}": race_table(setting, heap, metric) for metric in METRICS for heap in HEAPS}
     more_steps, left_out = race_steps(setting, tables)
-    text = (f"On a littered heap, {LITTER:,} blocks of 16 to 512 bytes were allocated before `main`, and 60 % of them "
-            "freed in random order: so it is in a program that has run for a while.")
+    text = (f"On a littered heap, {LITTER:,} blocks of 16 to 512 bytes were allocated before `main`, and 60 % of "
+            "them freed in random order: as in a program that has run for a while.")
     section = model.section("heaps", "Fresh and littered heaps", text, [*structures.values(), *tables.values()],
                             plots(setting))
     section["left_out"] += left_out

@@ -24,9 +24,10 @@ def table_of(setting, state):
                        notes=["Median of the rounds, each a process of its own; blocks of 64 bytes; an allocation "
                               "includes writing a word to the block; before a free, that word is read, so the "
                               "block is in the cache. The median time of the clock is subtracted, but "
-                              f"not from the column `{CLOCK}`: the time between two readings with nothing in between. "
-                              "What is slow there is the system or another program, not an allocator. Blocks are freed "
-                              "in random order, so an arena is rarely empty: it takes new memory, with page faults."])
+                              f"not from the column `{CLOCK}`: the time between two readings with nothing in "
+                              "between. Slow readings there come from the system or another program, not from an "
+                              "allocator. Blocks are freed in random order, so an arena is rarely empty, and takes "
+                              "new memory, with page faults."])
 
 
 def measure(setting, tables, malloc, side, expected):
@@ -62,6 +63,6 @@ def plan(setting):
     for turn, malloc in setting.in_turns(setting.rounds + 1):
         sides = (rows.NEW_DELETE, *SIDES) if malloc == "glibc" else (rows.NEW_DELETE,)
         steps += [step(turn, malloc, side) for side in sides]
-    text = ("Each call is timed by itself. The slowest calls are those that take memory from the system, or tidy up; "
-            "on a machine with other programs, also those that were interrupted.")
+    text = ("Each call is timed separately. The slowest calls obtain memory from the system, or clean up; on a "
+            "shared machine, some were interrupted by other programs.")
     return Plan(model.section("latency", "Latency of single calls", text, tables.values(), [plot_of(setting)]), steps)

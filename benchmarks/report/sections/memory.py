@@ -81,8 +81,8 @@ def plan(setting):
     for table, run, seconds in ((by_size, run_sizes, 2), (states, run_states, 4)):
         for malloc, side in entries:
             steps.append(step_of(setting, table, run, malloc, side, expected, seconds))
-    text = ("How much resident memory blocks take beyond their own bytes, and how much stays with the process when all "
-            "of them are free.")
+    text = ("The resident memory that blocks take beyond their own bytes, and the memory that the process keeps when "
+            "all blocks are free.")
     return Plan(model.section("memory", "Memory", text, [by_size, states], plots(setting)), steps)
 
 

@@ -9,7 +9,7 @@ import drop_ins
 from report.running import Step, attempt
 
 NEW_DELETE = "new_delete"
-CORE_TIME = "Core time is elapsed time, times the cores in use, also while threads wait."
+CORE_TIME = "Core time is elapsed time times the number of cores in use, including time in which threads wait."
 # The names of sides in the tables, if different.
 SHOWN = {"new_delete": "new/delete", "unsynchronized_pool_resource": "pool_resource",
          "unsynchronized_arena_resource": "arena_resource", "pmr_unsynchronized_pool": "std::pmr pool",

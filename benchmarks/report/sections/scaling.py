@@ -17,13 +17,13 @@ SHAPES = {"by_size": ("By size: blocks of 8 B to 1 MiB", "size of a block (bytes
 
 def table_of(setting, shape):
     title, x_title, sides, _ = SHAPES[shape]
-    unit = "ns of core time for a block" if shape == "by_threads" else "ns for a block out and back"
-    notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
+    unit = "ns of core time for a block" if shape == "by_threads" else "ns to allocate and free a block"
+    notes = ["Minimum of all repetitions. new and delete use each malloc, preloaded; pools and arenas use glibc."]
     if shape == "by_threads":
         notes.append(rows.CORE_TIME)
     if shape == "by_size":
-        notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. Where a side returns their "
-                     "memory to the system and takes it back each time, page faults dominate.")
+        notes.append("1,000 blocks at a time, or 16 MiB of blocks if that is less. If an allocator returns their "
+                     "memory to the system each time, page faults dominate.")
     return model.Table(f"scaling_{shape}", title, unit, rows.command_of(setting, "scaling"),
                        rows.columns_beside_mallocs(setting, sides), statistic="least", heading=x_title,
                        is_reduced=True, notes=notes)
@@ -44,7 +44,7 @@ def plan(setting):
         # Where threads contend, a repetition must be longer than a preemption.
         min_time = 0.05 if shape == "by_threads" else setting.at_most(0.003, 0.02)
         steps += beside.steps(shape, seconds * setting.at_most(1, 3), setting.at_most(2, 5), min_time)
-    text = ("The same loop for blocks of more and more bytes, for more and more of them, and in more and more threads. "
-            "A flat line means that the side scales.")
+    text = ("One loop with increasing block sizes, numbers of blocks, and numbers of threads. A flat line means that "
+            "the allocator scales.")
     return Plan(model.section("scaling", "Scaling", text, tables.values(),
                               [plot_of(setting, shape) for shape in SHAPES]), steps, list(tables.values()))

@@ -140,7 +140,7 @@ void np_free_aligned_sized(void* block, [[maybe_unused]] size_t alignment, size_
 
 int np_owns(const void* address) noexcept
 {
-    return np::tag_of(address) != np::no_owner || np::pages().is_in_direct(address) ? 1 : 0;
+    return np::tag_of(address) != np::no_owner || np::pages().is_in_mmap_block(address) ? 1 : 0;
 }
 
 MEMORY_POOL_VISIBLE size_t np_trim(void) noexcept

@@ -148,7 +148,7 @@ private:
     ///   off; otherwise 0.
     static std::size_t untracked_bytes() noexcept
     {
-        if (registry().has_traced() || the_profile.mean_bytes() != 0)
+        if (registry().has_call_sites() || the_profile.mean_bytes() != 0)
             return 0;
         np_statistics statistics;
         np_get_statistics(&statistics);

@@ -64,7 +64,7 @@ public:
                            return is_cached(first, number) || visit_block(block, bytes_of(first, record, number));
                        });
                    }) &&
-                   (heap_ != nullptr || all_.pages().for_each_direct(visit_block));
+                   (heap_ != nullptr || all_.pages().for_each_mmap_block(visit_block));
         });
     }
 
@@ -255,7 +255,7 @@ private:
             return {"the table of mapped blocks is inconsistent", memory_.base()};
         if (!all_heaps_are_known_)
             return {};
-        (void)all_.pages().for_each_direct([this](void*, std::size_t bytes) {
+        (void)all_.pages().for_each_mmap_block([this](void*, std::size_t bytes) {
             ++large_blocks_;
             return large_bytes_ += bytes, true;
         });

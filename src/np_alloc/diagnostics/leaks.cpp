@@ -67,7 +67,7 @@ class sampled_stacks : base::immovable<sampled_stacks>
 public:
     explicit sampled_stacks(np::checkpoint_count checkpoints) noexcept : mean_(np::the_profile.mean_bytes())
     {
-        if (checkpoints != 0 || mean_ == 0 || np::registry().has_traced() || !np::the_profile.take(taken_))
+        if (checkpoints != 0 || mean_ == 0 || np::registry().has_call_sites() || !np::the_profile.take(taken_))
             return;
         for (const core::profile_sample& each : taken_) {
             if (is_for_whole_process(each))
@@ -154,7 +154,7 @@ void print_text(const np::site_list& sites, const sampled_stacks& stacks, const 
 void print_json(const np::site_list& sites, const sampled_stacks& stacks, const np::output& to)
 {
     to.print(base::message("{\n  \"tracked\": %s,\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [",
-                           np::registry().has_traced() ? "true" : "false",
+                           np::registry().has_call_sites() ? "true" : "false",
                            sites.all().blocks + static_cast<std::size_t>(stacks.blocks()),
                            sites.all().bytes + static_cast<std::size_t>(stacks.bytes())));
     core::report_output names = to.as_report_output();

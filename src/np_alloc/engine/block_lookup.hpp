@@ -29,13 +29,13 @@ inline bool is_misaligned(const void* block) noexcept
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
 }
 
-/// Returns: the tag of the slice of `address`; outside of the region, direct_block for a block, otherwise no_owner.
+/// Returns: the tag of the slice of `address`; outside of the region, mmap_block for a block, otherwise no_owner.
 MEMORY_POOL_ALWAYS_INLINE slice_tag tag_of(const void* address) noexcept
 {
     const page_heap::region_type& all = pages().region();
     if (MEMORY_POOL_LIKELY(all.slices_before(address) < all.committed()))
         return all.tag_of(address).load(std::memory_order_relaxed);
-    return pages().direct_bytes(address) != 0 ? direct_block : no_owner;
+    return pages().mmap_bytes(address) != 0 ? mmap_block : no_owner;
 }
 
 inline slice_index slice_of(const void* block) noexcept
@@ -47,7 +47,7 @@ MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag
 {
     switch (tag) {
     case large_block: return pages().checks().bytes_of_large(slice_of(block));
-    case direct_block: return pages().direct_bytes(block);
+    case mmap_block: return pages().mmap_bytes(block);
     default: return sizes::size(tag & class_bits);
     }
 }
@@ -63,7 +63,7 @@ inline void look_around_sample(const void* block) noexcept
 {
     if (const std::optional<error_kind> found =
             pages().with_guarded(block, [block](guarded_slots& slots) { return slots.mend_canary(block); }))
-        report_misuse(*found, block, pages().direct_bytes(block));
+        report_misuse(*found, block, pages().mmap_bytes(block));
 }
 
 /// Effects: reports an address outside of the region where no block begins.
@@ -102,7 +102,7 @@ inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
 {
     if (tag == large_block)
         return pages().region().record_of(block).home;
-    if (tag == direct_block)
+    if (tag == mmap_block)
         return nullptr;
     return heap_slabs::of(tag).is_shared() ? &shared_heap::of(tag) : nullptr;
 }

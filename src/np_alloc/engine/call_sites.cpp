@@ -40,7 +40,7 @@ extern "C" {
 void* np_alloc_at(size_t bytes, const char* file, int line) noexcept
 {
     np::heap_registry& all = np::registry();
-    np::call_site_heap& home = all.traced_for(np::this_thread);
+    np::call_site_heap& home = all.call_site_heap_of(np::this_thread);
     void* const block = all.heaps().start() ? np::allocate_in(home, bytes) : nullptr;
     if (block == nullptr)
         return np_alloc(bytes); // This thread may have cached blocks.

@@ -47,7 +47,7 @@ namespace memory_pool::np::checked { namespace {
 ///   overwritten are not zero yet.
 MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is_zero) noexcept
 {
-    const std::size_t from = is_zero && bytes > canary::max_gap ? bytes - canary::max_gap : 0;
+    const std::size_t from = is_zero && bytes > canary::max_bytes_before ? bytes - canary::max_bytes_before : 0;
     std::memset(block + from, 0, bytes - from);
 }
 
@@ -126,7 +126,7 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
     if (pages().slots().contain(fitted))
         sample_if_due(fitted, bytes, nullptr);
     else
-        write_canary(outside_block(fitted), pages().direct_bytes(fitted));
+        write_canary(outside_block(fitted), pages().mmap_bytes(fitted));
     return fitted;
 }
 
@@ -385,7 +385,7 @@ struct checked_blocks
     static bool give_size_in_place(const checked_block& where, std::size_t bytes) noexcept
     {
         if (where.is_outside()) {
-            const std::size_t held = pages().direct_bytes(where.begin);
+            const std::size_t held = pages().mmap_bytes(where.begin);
             return bytes <= held && bytes >= held / 2 && !pages().slots().contain(where.begin);
         }
         if (bytes == 0)

@@ -66,8 +66,8 @@ inline checked_block large_block_at(void* block) noexcept
 inline checked_block outside_block(void* block) noexcept
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(block);
-    const std::size_t end = in_whole_pages(begin + pages().direct_bytes(block));
-    return {direct_block, static_cast<std::byte*>(block), nullptr, end - begin};
+    const std::size_t end = in_whole_pages(begin + pages().mmap_bytes(block));
+    return {mmap_block, static_cast<std::byte*>(block), nullptr, end - begin};
 }
 
 /// Returns: the block that begins at `block`; nothing if there is none.
@@ -75,7 +75,7 @@ inline std::optional<checked_block> find_block(slice_tag tag, void* block) noexc
 {
     if (is_of_slab(tag))
         return block_in_slab(tag, block);
-    if (tag == direct_block)
+    if (tag == mmap_block)
         return outside_block(block);
     if (tag != large_block || pages().large().begin_of_large(slice_of(block)) != block)
         return std::nullopt;
@@ -106,12 +106,12 @@ inline std::size_t asked(const checked_block& where, std::size_t noted) noexcept
 /// Returns: the size requested at the last allocation of the block, in use or not; 0 if unknown.
 inline std::size_t last_asked(const checked_block& where) noexcept
 {
-    return where.is_outside() ? pages().direct_bytes(where.begin) : asked(where, where.state->last_bytes());
+    return where.is_outside() ? pages().mmap_bytes(where.begin) : asked(where, where.state->last_bytes());
 }
 
 inline bool is_in_use(const checked_block& where) noexcept
 {
-    return where.is_outside() ? pages().direct_bytes(where.begin) != 0 : where.state->is_in_use();
+    return where.is_outside() ? pages().mmap_bytes(where.begin) != 0 : where.state->is_in_use();
 }
 
 /// Effects: writes the canary behind the requested `bytes`.

@@ -65,7 +65,7 @@ MEMORY_POOL_SLOW_PATH inline void report(error_kind kind, const checked_block& w
 inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexcept
 {
     if (where.is_outside())
-        return pages().direct_bytes(where.begin);
+        return pages().mmap_bytes(where.begin);
     const std::optional<std::size_t> noted = where.state->bytes();
     if (MEMORY_POOL_UNLIKELY(!noted)) {
         report(error_kind::double_free, where);

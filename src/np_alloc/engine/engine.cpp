@@ -187,7 +187,7 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
     if (!registry().heaps().start())
         return out_of_memory();
     const auto map = [=] {
-        return pages().take_direct(class_info[size_class].block_bytes, alignment_in_class(size_class));
+        return pages().take_mmap_block(class_info[size_class].block_bytes, alignment_in_class(size_class));
     };
     void* block = map();
     if (block == nullptr && sweep()) { // A sweep may free slabs and addresses without returning memory.
@@ -311,7 +311,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
     if (tag != large_block) {
         if constexpr (!is_checked)
             look_around_sample(block);
-        if (!pages().give_direct(block))
+        if (!pages().give_mmap_block(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
         report_misuse(error_kind::double_free, block, 0); // Another thread freed it first.

@@ -47,7 +47,7 @@ inline large_allocation take_large_block(std::size_t bytes, std::size_t alignmen
 {
     const run taken = pages().large().take_large(bytes, alignment);
     if (taken.first == no_slice) {
-        void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;
+        void* const direct = home == nullptr ? pages().take_mmap_block(bytes_in_large(bytes), alignment) : nullptr;
         count_allocation(direct, bytes);
         return {direct, true};
     }

@@ -182,10 +182,10 @@ public:
     // Call sites.
 
     /// Returns: the call-site heap of a thread.
-    call_site_heap& traced_for(thread_state& thread) noexcept
+    call_site_heap& call_site_heap_of(thread_state& thread) noexcept
     {
         if (thread.call_site_heap == 0) {
-            has_traced_.store(true, std::memory_order_relaxed);
+            has_call_sites_.store(true, std::memory_order_relaxed);
             thread.call_site_heap = static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) %
                                                                       call_site_heap_count);
         }
@@ -193,7 +193,7 @@ public:
     }
 
     /// Returns: whether a block with a call site was ever requested.
-    bool has_traced() const noexcept { return has_traced_.load(std::memory_order_relaxed); }
+    bool has_call_sites() const noexcept { return has_call_sites_.load(std::memory_order_relaxed); }
 
     /// Effects: starts a checkpoint: later blocks with call sites are distinguishable from earlier blocks.
     /// Returns: the number of checkpoints.
@@ -315,7 +315,7 @@ private:
     os::thread_end thread_end_;
     std::atomic<checkpoint_count> checkpoints_{0};
     std::atomic<std::uint8_t> next_traced_{0};
-    std::atomic<bool> has_traced_{false};
+    std::atomic<bool> has_call_sites_{false};
 };
 
 // Constant-initialized, so that the first allocation needs no initialization, and never destroyed. Hidden, so that

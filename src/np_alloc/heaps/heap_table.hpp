@@ -71,7 +71,7 @@ public:
         }
         pages.source().decay.set_decay_ms(the_options.get(np_option_decay_ms));
         pages.source().set_limits();
-        const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
+        const bool is_to_grow = os::addresses_are_limited() || reserving_is_expensive();
         if (!pages.source().start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;
         is_started_.store(true, std::memory_order_release);

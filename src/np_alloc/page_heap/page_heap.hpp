@@ -134,13 +134,13 @@ public:
     // Blocks outside of the region.
 
     /// Returns: a block with a mapping of its own; nullptr if there is no memory.
-    void* take_direct(std::size_t bytes, std::size_t alignment) noexcept
+    void* take_mmap_block(std::size_t bytes, std::size_t alignment) noexcept
     {
         if (!run_source::is_conceivable(bytes))
             return nullptr;
         return take_outside(mmap_blocks::bytes_for(bytes), [&] {
             source_.mutex.assume_held();
-            return direct_.take(bytes, alignment);
+            return mmap_blocks_.take(bytes, alignment);
         });
     }
 
@@ -151,7 +151,7 @@ public:
         const auto by = os::call_stack::of_this_thread(); // Without the lock, because the loader may take its own.
         return take_outside(bytes, [&] {
             source_.mutex.assume_held();
-            return direct_.take_guarded(bytes, by);
+            return mmap_blocks_.take_guarded(bytes, by);
         });
     }
 
@@ -164,9 +164,9 @@ public:
         if (!slots().contain(block))
             return block;
         const base::lock_guard lock(source_.mutex);
-        const std::size_t bytes_before = direct_.bytes(block);
-        void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment, function);
-        count_direct(block_count{0}, direct_.bytes(fitted) - bytes_before);
+        const std::size_t bytes_before = mmap_blocks_.bytes(block);
+        void* const fitted = mmap_blocks_.fit(block, std::max<std::size_t>(bytes, 1), alignment, function);
+        count_mmap_blocks(block_count{0}, mmap_blocks_.bytes(fitted) - bytes_before);
         return fitted;
     }
 
@@ -179,54 +179,54 @@ public:
         if (!slots().contain(block))
             return result();
         const base::lock_guard lock(source_.mutex);
-        return direct_.bytes(block) != 0 ? visit(direct_.slots()) : result();
+        return mmap_blocks_.bytes(block) != 0 ? visit(mmap_blocks_.slots()) : result();
     }
 
     /// Effects: frees a block outside of the region.
     /// Returns: whether there was such a block; false if another thread has already freed it.
-    MEMORY_POOL_NOINLINE bool give_direct(const void* block) noexcept
+    MEMORY_POOL_NOINLINE bool give_mmap_block(const void* block) noexcept
     {
         const auto by =
             slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // Without the lock.
         const base::lock_guard lock(source_.mutex);
-        const std::size_t bytes = direct_.bytes(block);
+        const std::size_t bytes = mmap_blocks_.bytes(block);
         if (bytes == 0)
             return false;
-        count_direct(-block_count{1}, std::size_t{0} - bytes);
-        direct_.give(block, by);
-        direct_count_.store(direct_.count(), std::memory_order_relaxed);
+        count_mmap_blocks(-block_count{1}, std::size_t{0} - bytes);
+        mmap_blocks_.give(block, by);
+        mmap_count_.store(mmap_blocks_.count(), std::memory_order_relaxed);
         return true;
     }
 
     /// Returns: the error in freeing an address outside of the region where no block begins.
     wrong_address what_is_wrong_with(const void* address) noexcept
     {
-        if (direct_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
+        if (mmap_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
             return {error_kind::foreign_pointer, 0};
         const base::lock_guard lock(source_.mutex);
-        return direct_.what_is_wrong_with(address);
+        return mmap_blocks_.what_is_wrong_with(address);
     }
 
     /// The slots of samples, for the fault handler, which cannot wait for a lock.
     // Not analyzed: the slots need no lock.
-    const guarded_slots& slots() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return direct_.slots(); }
+    const guarded_slots& slots() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return mmap_blocks_.slots(); }
 
     /// Returns: bytes of a block outside of the region; 0 if there is no such block.
-    std::size_t direct_bytes(const void* block) noexcept
+    std::size_t mmap_bytes(const void* block) noexcept
     {
-        if (direct_count_.load(std::memory_order_relaxed) == 0)
+        if (mmap_count_.load(std::memory_order_relaxed) == 0)
             return 0;
         const base::lock_guard lock(source_.mutex);
-        return direct_.bytes(block);
+        return mmap_blocks_.bytes(block);
     }
 
     /// Returns: whether `address` is in a block outside of the region.
-    bool is_in_direct(const void* address) noexcept
+    bool is_in_mmap_block(const void* address) noexcept
     {
-        if (direct_count_.load(std::memory_order_relaxed) == 0)
+        if (mmap_count_.load(std::memory_order_relaxed) == 0)
             return false;
         const base::lock_guard lock(source_.mutex);
-        return direct_.hold(address);
+        return mmap_blocks_.hold(address);
     }
 
     /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until `visit`
@@ -235,10 +235,10 @@ public:
     /// Preconditions: no such block is added or removed during the call.
     // Not analyzed: the preconditions exclude concurrent changes.
     template <class Visit>
-    bool for_each_direct(Visit&& visit) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    bool for_each_mmap_block(Visit&& visit) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         bool goes_on = true;
-        direct_.for_each([&](void* block, std::size_t bytes) { goes_on = goes_on && visit(block, bytes); });
+        mmap_blocks_.for_each([&](void* block, std::size_t bytes) { goes_on = goes_on && visit(block, bytes); });
         return goes_on;
     }
 
@@ -246,7 +246,7 @@ public:
     bool mmap_blocks_are_valid() noexcept
     {
         const base::lock_guard lock(source_.mutex);
-        return direct_.is_valid();
+        return mmap_blocks_.is_valid();
     }
 
     // Whole page heap.
@@ -263,8 +263,8 @@ public:
                 slabs_.load(std::memory_order_relaxed),
                 large_.blocks(),
                 large_.bytes(),
-                large_.large_asked() + source_.direct_bytes,
-                source_.region.table_bytes() + direct_.slots().bytes_around_blocks() +
+                large_.large_asked() + source_.mmap_bytes,
+                source_.region.table_bytes() + mmap_blocks_.slots().bytes_around_blocks() +
                     source_.library_slices * slice_bytes};
     }
 
@@ -291,7 +291,7 @@ public:
         const auto add = [&pages](void* memory, std::size_t bytes) { pages += os::resident_pages(memory, bytes); };
         source_.region.for_each_range(add); // Without the lock, because this may take long.
         const base::lock_guard lock(source_.mutex);
-        direct_.for_each_range(add);
+        mmap_blocks_.for_each_range(add);
         source_.revoked.for_each_backing_copy(add);
         return pages * os::page_size();
     }
@@ -317,18 +317,18 @@ private:
                                   [&] {
                                       source_.mutex.assume_held();
                                       block = take();
-                                      direct_count_.store(direct_.count(), std::memory_order_relaxed);
+                                      mmap_count_.store(mmap_blocks_.count(), std::memory_order_relaxed);
                                       if (block != nullptr)
-                                          count_direct(block_count{1}, bytes);
+                                          count_mmap_blocks(block_count{1}, bytes);
                                   });
         return block;
     }
 
-    void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
+    void count_mmap_blocks(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         large_.assume_held();
         large_.count_large(blocks, bytes);
-        source_.direct_bytes += bytes;
+        source_.mmap_bytes += bytes;
         source_.note_peak();
     }
 
@@ -360,9 +360,9 @@ private:
 
     run_source source_;
     large_runs large_{source_};
-    mmap_blocks direct_ MEMORY_POOL_GUARDED_BY(source_.mutex);
+    mmap_blocks mmap_blocks_ MEMORY_POOL_GUARDED_BY(source_.mutex);
     early_release early_in_slabs_;
     std::atomic<std::size_t> slabs_{0};
-    std::atomic<std::size_t> direct_count_{0};
+    std::atomic<std::size_t> mmap_count_{0};
 };
 } // namespace memory_pool::np

@@ -236,7 +236,7 @@ public:
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const std::size_t in_use = runs.in_use() + runs.being_purged() - lost_slices_ - library_slices - guard_slices;
-        return (in_use + runs.dirty() - free_guard_slices()) * slice_bytes + direct_bytes;
+        return (in_use + runs.dirty() - free_guard_slices()) * slice_bytes + mmap_bytes;
     }
 
     /// Returns: slices in free runs that may have memory, and in quarantine.
@@ -423,7 +423,7 @@ public:
     checks_type::revoked revoked MEMORY_POOL_GUARDED_BY(mutex);
     std::size_t peak_reserved MEMORY_POOL_GUARDED_BY(mutex) = 0;
     /// Bytes of blocks outside of the region.
-    std::size_t direct_bytes MEMORY_POOL_GUARDED_BY(mutex) = 0;
+    std::size_t mmap_bytes MEMORY_POOL_GUARDED_BY(mutex) = 0;
     /// Slices in runs of large blocks that are only guard.
     std::size_t guard_slices MEMORY_POOL_GUARDED_BY(mutex) = 0;
     /// Runs of one slice for the states of blocks.

@@ -36,7 +36,7 @@ public:
     bool huge_faults_expensive() const noexcept { return backed_off_ != 0; }
 
     /// Returns: whether the last huge fault was too expensive, possibly by chance.
-    bool may_be_dear() const noexcept { return dear_in_a_row_ != 0 && !huge_faults_expensive(); }
+    bool may_be_expensive() const noexcept { return expensive_in_a_row_ != 0 && !huge_faults_expensive(); }
 
     /// Returns: whether more small faults should be timed.
     bool wants_small() const noexcept { return small_count_ < enough_small; }
@@ -53,13 +53,13 @@ public:
     void note_huge(std::uint64_t cost) noexcept
     {
         if (cost <= worth_in_small * small_) {
-            dear_in_a_row_ = 0;
+            expensive_in_a_row_ = 0;
             back_off_ = 0;
             return;
         }
-        if (++dear_in_a_row_ < enough_dear)
+        if (++expensive_in_a_row_ < enough_expensive)
             return;
-        dear_in_a_row_ = enough_dear - 1; // One more expensive fault starts the next back-off.
+        expensive_in_a_row_ = enough_expensive - 1; // One more expensive fault starts the next back-off.
         back_off_ = std::min(std::max(2 * back_off_, min_back_off), max_back_off);
         backed_off_ = back_off_;
     }
@@ -71,13 +71,13 @@ public:
     /// use the whole page.
     static constexpr std::uint64_t worth_in_small = 256;
     static constexpr unsigned enough_small = 4;
-    static constexpr unsigned enough_dear = 3;
+    static constexpr unsigned enough_expensive = 3;
 
 private:
     std::uint64_t small_ = 2'000; ///< Before the first measurement: a typical value in a virtual machine.
     std::size_t back_off_ = 0;
     std::size_t backed_off_ = 0; ///< Parts left without huge pages.
     unsigned small_count_ = 0;
-    unsigned dear_in_a_row_ = 0;
+    unsigned expensive_in_a_row_ = 0;
 };
 } // namespace memory_pool::np

@@ -172,8 +172,8 @@ public:
         const slice_index next = touch.at + slices_of_huge_page;
         if (costs_.huge_faults_expensive() && next < end)
             parts_.refuse(next, end - next);
-        return costs_.may_be_dear() && next + slices_of_huge_page <= end ? first_touch{touch.kind, next}
-                                                                         : first_touch{};
+        return costs_.may_be_expensive() && next + slices_of_huge_page <= end ? first_touch{touch.kind, next}
+                                                                              : first_touch{};
     }
 
 private:

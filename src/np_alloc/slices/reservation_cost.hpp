@@ -20,7 +20,7 @@ namespace memory_pool::np {
 ///   of three disproves this, because the thread may be preempted during the other tries.
 /// Complexity: two system calls if the first try is fast.
 template <class Clock>
-bool reserving_is_dear(Clock&& nanoseconds) noexcept
+bool reserving_is_expensive(Clock&& nanoseconds) noexcept
 {
     constexpr int tries = 3;
     constexpr std::size_t bytes = std::size_t{64} << 20;
@@ -38,8 +38,8 @@ bool reserving_is_dear(Clock&& nanoseconds) noexcept
     return true;
 }
 
-inline bool reserving_is_dear() noexcept
+inline bool reserving_is_expensive() noexcept
 {
-    return reserving_is_dear(os::nanoseconds);
+    return reserving_is_expensive(os::nanoseconds);
 }
 } // namespace memory_pool::np

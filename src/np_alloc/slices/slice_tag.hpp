@@ -21,7 +21,7 @@ using slice_tag = std::uintptr_t;
 inline constexpr slice_tag class_bits = 127;
 inline constexpr slice_tag large_block = 127;
 inline constexpr slice_tag inside_large_block = 126;
-inline constexpr slice_tag direct_block = 125; ///< Of a block outside of the region; no slice has it.
+inline constexpr slice_tag mmap_block = 125; ///< Of a block outside of the region; no slice has it.
 inline constexpr slice_tag no_owner = 0;
 
 /// Returns: whether a slice with that tag is part of a slab.
@@ -30,5 +30,5 @@ constexpr bool is_of_slab(slice_tag tag) noexcept
     return tag > class_bits;
 }
 
-static_assert(class_count <= direct_block, "a class and the mark of large blocks must differ");
+static_assert(class_count <= mmap_block, "a class and the mark of large blocks must differ");
 } // namespace memory_pool::np

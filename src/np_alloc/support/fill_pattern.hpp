@@ -40,7 +40,7 @@ public:
     /// The size of the last word of a block, which is always canary.
     static constexpr std::size_t last_bytes = sizeof(std::uint64_t);
     /// The maximum number of bytes before the canary that write_to_new() may overwrite.
-    static constexpr std::size_t max_gap = 23;
+    static constexpr std::size_t max_bytes_before = 23;
 
     /// Effects: draws the canary. Call it once, before the first allocation.
     void draw() noexcept
@@ -70,14 +70,14 @@ public:
     }
 
     /// Effects: as write(), for memory that the program has not written to and whose last word is the canary. Up to
-    ///   `max_gap` bytes before `from` may change as well: reading them first could miss the cache.
+    ///   `max_bytes_before` bytes before `from` may change as well: reading them first could miss the cache.
     /// Preconditions: the block has at least 24 bytes.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= max_few)) {
-            store(end - max_few, word);
-            store(end - max_few + sizeof word, word);
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= max_short)) {
+            store(end - max_short, word);
+            store(end - max_short + sizeof word, word);
             return;
         }
         write_many(from - place_in_word(from), end - last_bytes, word);
@@ -147,10 +147,10 @@ public:
     MEMORY_POOL_ALWAYS_INLINE bool is_intact(const std::byte* from, const std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) - 1 < max_few)) {
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) - 1 < max_short)) {
             const unsigned char* const mask = zeros_and_ones + (end - from);
-            return (((load(end - max_few) ^ word) & load(mask)) |
-                    ((load(end - max_few + sizeof word) ^ word) & load(mask + sizeof word)) |
+            return (((load(end - max_short) ^ word) & load(mask)) |
+                    ((load(end - max_short + sizeof word) ^ word) & load(mask + sizeof word)) |
                     ((load(end - sizeof word) ^ last_.load(std::memory_order_relaxed)) &
                      load(mask + 2 * sizeof word))) == 0;
         }
@@ -172,7 +172,7 @@ public:
 
 private:
     /// The longest canary of blocks of up to 1 KiB, which is compared without a loop.
-    static constexpr std::size_t max_few = 24;
+    static constexpr std::size_t max_short = 24;
     static constexpr unsigned char zeros_and_ones[48] = {
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
         0,    0,    0,    0,    0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
@@ -203,7 +203,7 @@ private:
     }
 
     /// Returns: a word whose bytes in memory have all bits set from `place` on, in any byte order.
-    static std::uint64_t bytes_from(std::size_t place) noexcept { return load(zeros_and_ones + max_few - place); }
+    static std::uint64_t bytes_from(std::size_t place) noexcept { return load(zeros_and_ones + max_short - place); }
 
     static std::uint64_t load(const void* from) noexcept
     {

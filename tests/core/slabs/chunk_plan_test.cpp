@@ -18,7 +18,7 @@ constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 class idle_listener final : public core::slab_listener
 {
 public:
-    explicit idle_listener(bool is_expensive) noexcept : slab_listener(nullptr, is_expensive) {}
+    explicit idle_listener(bool expensive) noexcept : slab_listener(nullptr, expensive) {}
     void add_blocks(core::slab&, std::size_t, std::size_t) override {}
     void leave(core::slab&, std::size_t) noexcept override {}
     void survivor_returned(void*) noexcept override {}

@@ -509,7 +509,7 @@ TEST(slab_store, keeps_a_partial_step_when_upstream_fails)
 class recording_listener final : public core::slab_listener
 {
 public:
-    explicit recording_listener(bool is_expensive = false) : slab_listener(nullptr, is_expensive) {}
+    explicit recording_listener(bool expensive = false) : slab_listener(nullptr, expensive) {}
 
     std::size_t prepared = 0;
     std::size_t left = 0;

@@ -457,7 +457,7 @@ TEST_F(np_verify_finds, wrong_slice_tags)
 {
     expect_inconsistency_with_owner(block, np::no_owner,
                                     "the list of slabs of a heap leads to a slab that is not its own");
-    expect_inconsistency_with_owner(of_heap, heap_of(of_heap).own_tag() | np::direct_block,
+    expect_inconsistency_with_owner(of_heap, heap_of(of_heap).own_tag() | np::mmap_block,
                                     "the list of slabs of a heap leads to a slab that is not its own");
     expect_inconsistency_with_owner(large, np::no_owner, "the tag of a slice does not match its run");
     expect_inconsistency_with_owner(large, np::inside_large_block, "a run has an impossible tag");

@@ -178,14 +178,14 @@ TEST_F(memory_limit, holds_outside_of_the_region)
 {
     const std::size_t page = memory_pool::detail::os::page_size();
     limit_bytes(3 * page);
-    void* const one = all.take_direct(1, 1);
+    void* const one = all.take_mmap_block(1, 1);
     EXPECT_NE(one, nullptr);
-    EXPECT_EQ(all.take_direct(2 * page + 1, 1), nullptr);
-    EXPECT_NE(all.take_direct(2 * page, 1), nullptr);
-    EXPECT_EQ(all.take_direct(1, 1), nullptr);
+    EXPECT_EQ(all.take_mmap_block(2 * page + 1, 1), nullptr);
+    EXPECT_NE(all.take_mmap_block(2 * page, 1), nullptr);
+    EXPECT_EQ(all.take_mmap_block(1, 1), nullptr);
     EXPECT_EQ(reserved(), 3 * page);
-    all.give_direct(one);
-    EXPECT_NE(all.take_direct(1, 1), nullptr);
+    all.give_mmap_block(one);
+    EXPECT_NE(all.take_mmap_block(1, 1), nullptr);
 }
 
 TEST_F(memory_limit, holds_for_samples)
@@ -280,9 +280,9 @@ TEST_F(memory_limit, reports_a_soft_crossing_by_each_kind_of_memory)
     all.large().give_large(eight.first);
     (void)all.source().trim();
     (void)take(8);
-    void* const outside = all.take_direct(1, 1);
+    void* const outside = all.take_mmap_block(1, 1);
     EXPECT_TRUE(has_crossed());
-    all.give_direct(outside);
+    all.give_mmap_block(outside);
     EXPECT_FALSE(has_crossed());
     (void)all.take_guarded(16);
     EXPECT_TRUE(has_crossed());

@@ -347,18 +347,18 @@ TEST_F(page_heap, stops_eager_purges_when_memory_is_reused_soon)
 
 TEST_F(page_heap, finds_the_blocks_outside_of_the_region)
 {
-    EXPECT_EQ(all.direct_bytes(&all), 0U);
-    EXPECT_FALSE(all.is_in_direct(&all));
-    auto* const block = static_cast<std::byte*>(all.take_direct(MiB, 1));
+    EXPECT_EQ(all.mmap_bytes(&all), 0U);
+    EXPECT_FALSE(all.is_in_mmap_block(&all));
+    auto* const block = static_cast<std::byte*>(all.take_mmap_block(MiB, 1));
     ASSERT_NE(block, nullptr);
-    EXPECT_EQ(all.direct_bytes(block), MiB);
-    EXPECT_FALSE(all.is_in_direct(block - 1));
-    EXPECT_TRUE(all.is_in_direct(block));
-    EXPECT_TRUE(all.is_in_direct(block + MiB - 1));
-    EXPECT_FALSE(all.is_in_direct(block + MiB));
-    all.give_direct(block);
-    EXPECT_EQ(all.direct_bytes(block), 0U);
-    EXPECT_FALSE(all.is_in_direct(block));
+    EXPECT_EQ(all.mmap_bytes(block), MiB);
+    EXPECT_FALSE(all.is_in_mmap_block(block - 1));
+    EXPECT_TRUE(all.is_in_mmap_block(block));
+    EXPECT_TRUE(all.is_in_mmap_block(block + MiB - 1));
+    EXPECT_FALSE(all.is_in_mmap_block(block + MiB));
+    all.give_mmap_block(block);
+    EXPECT_EQ(all.mmap_bytes(block), 0U);
+    EXPECT_FALSE(all.is_in_mmap_block(block));
 }
 
 /// A page heap whose region grows on demand.

@@ -21,7 +21,7 @@ constexpr std::uint32_t part = np::slices_of_huge_page;
 constexpr std::size_t parts = 256;
 constexpr std::uint64_t small_cost = 1'000;
 constexpr std::uint64_t cheap = 100 * small_cost;
-constexpr std::uint64_t dear = 2'000 * small_cost;
+constexpr std::uint64_t expensive = 2'000 * small_cost;
 
 /// Takes successive blocks of one region, so each block is untouched.
 struct huge_page_policy : testing::Test
@@ -236,7 +236,7 @@ TEST_F(huge_page_policy, backs_off_after_three_expensive_huge_faults)
         EXPECT_TRUE(is_huge(first));
         EXPECT_EQ(touch.kind, page::huge);
         EXPECT_EQ(touch.at, first.first + measured * part);
-        touch = policy.note_cost(touch, dear, end);
+        touch = policy.note_cost(touch, expensive, end);
     }
     EXPECT_EQ(touch.kind, page::none);
     EXPECT_TRUE(policy.parts().are_asked_for(first.first, 3 * part)) << "huge pages already faulted in stay";
@@ -257,7 +257,7 @@ TEST_F(huge_page_policy, backs_off_for_slabs_too)
         const np::first_touch touch = policy.enter_slab(slab, true);
         EXPECT_EQ(touch.kind, page::huge);
         EXPECT_TRUE(is_huge(slab));
-        EXPECT_EQ(policy.note_cost(touch, dear, next).kind, page::none) << "a slab touches one part only";
+        EXPECT_EQ(policy.note_cost(touch, expensive, next).kind, page::none) << "a slab touches one part only";
     }
     for (std::size_t i = 0; i != np::fault_costs::min_back_off; ++i) {
         next = np::slice_at((i + enough) * part);
@@ -280,7 +280,7 @@ TEST_F(huge_page_policy, keeps_the_advice_of_a_moved_block_while_it_backs_off)
     np::first_touch touch;
     const np::run block = take(4 * part, &touch);
     for (int i = 0; i != 3; ++i)
-        policy.note_cost({page::huge, touch.at + 4 * part}, dear, touch.at + 4 * part);
+        policy.note_cost({page::huge, touch.at + 4 * part}, expensive, touch.at + 4 * part);
     const np::run moved = reserve(8 * part);
     policy.grow_large(block.first, block.length, moved);
     EXPECT_TRUE(policy.parts().are_alike(block.first, moved.first, block.length));

@@ -88,7 +88,7 @@ TEST_F(region, commits_ahead_in_growing_but_limited_steps)
 
 TEST_F(region, reserves_less_if_the_address_space_is_too_small)
 {
-    if (np::reserving_is_dear())
+    if (np::reserving_is_expensive())
         GTEST_SKIP() << "takes minutes under this emulator";
     const std::size_t more_than_there_are = std::size_t{1} << 56;
     ASSERT_TRUE(all.reserve(more_than_there_are));

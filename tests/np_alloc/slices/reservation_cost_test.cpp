@@ -40,20 +40,20 @@ constexpr std::uint64_t emulated = 500'000;
 TEST(reservation_cost, is_low_if_the_first_try_is_fast)
 {
     clock_of_tries clock({native});
-    EXPECT_FALSE(np::reserving_is_dear(clock));
+    EXPECT_FALSE(np::reserving_is_expensive(clock));
     EXPECT_EQ(clock.tries(), 1U);
 }
 
 TEST(reservation_cost, is_low_if_one_of_three_tries_is_fast)
 {
     clock_of_tries clock({emulated, emulated, native});
-    EXPECT_FALSE(np::reserving_is_dear(clock)) << "the slow tries may have been preempted";
+    EXPECT_FALSE(np::reserving_is_expensive(clock)) << "the slow tries may have been preempted";
 }
 
 TEST(reservation_cost, is_high_if_all_three_tries_are_slow)
 {
     clock_of_tries clock({emulated, 20 * emulated, emulated});
-    EXPECT_TRUE(np::reserving_is_dear(clock));
+    EXPECT_TRUE(np::reserving_is_expensive(clock));
     EXPECT_EQ(clock.tries(), 3U);
 }
 
@@ -62,14 +62,14 @@ TEST(reservation_cost, is_low_if_reserving_fails)
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);
     clock_of_tries clock({});
-    EXPECT_FALSE(np::reserving_is_dear(clock));
+    EXPECT_FALSE(np::reserving_is_expensive(clock));
 }
 
 TEST(reservation_cost, leaves_nothing_reserved)
 {
     const test::system_calls calls;
     clock_of_tries clock({emulated, emulated, emulated});
-    EXPECT_TRUE(np::reserving_is_dear(clock));
+    EXPECT_TRUE(np::reserving_is_expensive(clock));
     EXPECT_EQ(calls.mapped(), 0U);
 }
 } // namespace

@@ -191,7 +191,7 @@ public:
     MEMORY_POOL_NOINLINE std::size_t trim() noexcept
     {
         (void)note_use();
-        const deferred_callbacks notes;
+        const deferred_callbacks deferred;
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
         const slab_store::detached_chunks detached = slabs_.detach_free([this](std::size_t capacity_left) {
@@ -461,7 +461,7 @@ private:
     template <class Enlarge>
     void grow(Enlarge&& enlarge)
     {
-        const deferred_callbacks notes;
+        const deferred_callbacks deferred;
         enlarge();
         if (has_caches && caches_.magazine().grow(slabs_.chunks())) // If upstream fails, the magazine keeps its size.
             caches_.open();

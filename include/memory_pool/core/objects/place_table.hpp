@@ -92,7 +92,7 @@ public:
     {
         if (chunk_count_ == ChunkLimit)
             return false;
-        const deferred_callbacks notes;
+        const deferred_callbacks deferred;
         const std::size_t usual = std::size_t{1} << (bits_of_first_chunk + chunk_count_);
         for (std::size_t count = usual; places_of_chunk(chunk_count_) == 0; count /= 2)
             base::try_to([&] { add_chunk(count); }, [=] { return count > usual / 8; });

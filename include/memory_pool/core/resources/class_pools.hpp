@@ -61,7 +61,7 @@ public:
     {
         if (Pool* const existing = find(number))
             return *existing;
-        const deferred_callbacks notes;
+        const deferred_callbacks deferred;
         memory_pool::pool_options options;
         options.alignment = block_class_alignment(number);
         options.growth_step = growth_step(block_sizes::size(number));

@@ -98,7 +98,7 @@ public:
     /// Throws: as arena_store::take.
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
-        const deferred_callbacks notes;
+        const deferred_callbacks deferred;
         make_current(take());
         return bump(extent, alignment);
     }
@@ -172,7 +172,7 @@ public:
 
     void reserve(std::size_t count)
     {
-        const deferred_callbacks notes;
+        const deferred_callbacks deferred;
         store_.reserve(count);
     }
 

@@ -53,7 +53,7 @@ public:
         if (options_.growth_step == 0) {
             blocks =
                 std::max(blocks, std::min(usual_step(capacity), slab_layout::usual_chunk_bytes / layout_.stride()));
-            const bool may_round_up = wanted <= 1 && !blocks_are_dear();
+            const bool may_round_up = wanted <= 1 && !blocks_are_expensive();
             if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
         }
@@ -97,14 +97,17 @@ public:
     }
 
 private:
-    bool blocks_are_dear() const noexcept { return options_.listener != nullptr && options_.listener->is_dear; }
+    bool blocks_are_expensive() const noexcept
+    {
+        return options_.listener != nullptr && options_.listener->is_expensive;
+    }
 
     /// The capacity; three times the capacity as long as the blocks take less than a quarter of a slab, because a
     /// fragmented heap takes milliseconds for each chunk, however small (glibc with a million free blocks: 2 ms).
     std::size_t usual_step(std::size_t capacity) const noexcept
     {
         const bool is_small = capacity < slab_layout::usual_slab_bytes / 4 / layout_.stride();
-        return is_small && !blocks_are_dear() ? 3 * capacity : capacity;
+        return is_small && !blocks_are_expensive() ? 3 * capacity : capacity;
     }
 
     MEMORY_POOL_NOINLINE chunk_shape first_of(std::size_t room, bool is_short) const noexcept

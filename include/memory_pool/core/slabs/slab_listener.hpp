@@ -43,10 +43,12 @@ public:
 
     /// True if `add_blocks` is expensive: then, the store adds at most as many blocks as requested or as it already
     /// has, whichever is more.
-    const bool is_dear;
+    const bool is_expensive;
 
 protected:
-    slab_listener(give_back_function function, bool dear) noexcept : give_back(function), is_dear(dear) {}
+    slab_listener(give_back_function function, bool expensive) noexcept : give_back(function), is_expensive(expensive)
+    {
+    }
     ~slab_listener() = default;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
